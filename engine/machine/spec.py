@@ -1,0 +1,51 @@
+"""What this machine, this PyTorch and this sandbox can do."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from engine.runner.contract import Result, Spec
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """One device kind: present or not, and the reason in words when it is not."""
+
+    kind: str
+    name: str
+    available: bool
+    reason: str = ""
+    memory_bytes: int | None = None
+
+
+class Capability(msgspec.Struct, frozen=True, kw_only=True):
+    """A feature of the machine or of the sandbox: present or not, with what was found."""
+
+    name: str
+    available: bool
+    detail: str
+
+
+class Machine(Result, frozen=True, kw_only=True):
+    """Versions, devices and capabilities as read in a worker process."""
+
+    torch_version: str
+    python_version: str
+    platform: str
+    cpu: str
+    cores: int
+    threads: int
+    memory_bytes: int
+    devices: tuple[Device, ...]
+    autocast: tuple[Capability, ...]
+    compiler: Capability
+    operators: Capability
+    sandbox: tuple[Capability, ...]
+
+
+class MachineSpec(Spec, frozen=True, kw_only=True):
+    """Read the machine's status."""
+
+    verb: ClassVar[str] = "inspect_machine"
+    result: ClassVar[type[Result]] = Machine

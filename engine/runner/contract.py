@@ -1,0 +1,112 @@
+"""What a spec, a result and a fault are: the torch-free contract between pages, engine and worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+GIBIBYTE = 1 << 30
+MEBIBYTE = 1 << 20
+
+Need = Literal["compiler", "loopback", "processes"]
+"""What a spec may ask of the sandbox beyond plain computation."""
+
+ProgressSink = Callable[[str, float], None]
+"""`progress(stage, fraction)`: stage in words, fraction 0..1 of the whole job."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one job may use; memory_bytes is on top of the preloaded worker's own."""
+
+    wall_s: float = 60.0
+    cpu_s: int = 120
+    memory_bytes: int = 4 * GIBIBYTE
+    file_bytes: int = 256 * MEBIBYTE
+    result_bytes: int = 48 * MEBIBYTE
+    threads: int = 1
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every result: plain values only; compares with ==, hashes and caches."""
+
+
+class Array(msgspec.Struct, frozen=True):
+    """A dense column or tensor as data: numpy dtype name, shape, little-endian C-order bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """Predicted peak of a job, worked out on device="meta" before it runs; always "estimated"."""
+
+    predicted_bytes: int
+    what: str
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every spec: validates its ranges itself and names the verb that computes it.
+
+    A spec of `engine/<topic>/spec.py` is computed by `verb(spec, progress)` in
+    `engine/<topic>/experiment.py`, which may also define `price(spec) -> Price`.
+    """
+
+    verb: ClassVar[str]
+    result: ClassVar[type[Result]]
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    measured: ClassVar[bool] = False
+    limits: ClassVar[Limits] = Limits()
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def check_ranges(value: msgspec.Struct) -> None:
+    """Raise ValueError for a field outside its declared range or choices: what, limit, received, remedy."""
+    for name, (choices, low, high) in _ranges(type(value)).items():
+        received = getattr(value, name)
+        if choices and received not in choices:
+            raise ValueError(
+                f"{type(value).__name__}.{name} must be one of {', '.join(map(repr, choices))}; "
+                f"received {received!r}. Choose one of the listed values."
+            )
+        if low is None and high is None:
+            continue
+        if isinstance(received, bool) or not isinstance(received, int | float):
+            raise ValueError(
+                f"{type(value).__name__}.{name} must be a number; received {received!r}. Pass a plain int or float."
+            )
+        if not (low is None or received >= low) or not (high is None or received <= high):
+            raise ValueError(
+                f"{type(value).__name__}.{name} must be between {low} and {high}; "
+                f"received {received!r}. Choose a value inside the range."
+            )
+
+
+_RANGES: dict[type, dict[str, tuple[tuple[Any, ...], float | None, float | None]]] = {}
+
+
+def _ranges(kind: type) -> dict[str, tuple[tuple[Any, ...], float | None, float | None]]:
+    if kind not in _RANGES:
+        _RANGES[kind] = {
+            name: found
+            for name, hint in get_type_hints(kind, include_extras=True).items()
+            if (found := _range_of(hint)) is not None
+        }
+    return _RANGES[kind]
+
+
+def _range_of(hint: Any) -> tuple[tuple[Any, ...], float | None, float | None] | None:
+    if get_origin(hint) is Literal:
+        return get_args(hint), None, None
+    if get_origin(hint) is Annotated:
+        inner, *extras = get_args(hint)
+        if get_origin(inner) is Literal:
+            return get_args(inner), None, None
+        for extra in extras:
+            if isinstance(extra, msgspec.Meta) and (extra.ge is not None or extra.le is not None):
+                return (), extra.ge, extra.le
+    return None
