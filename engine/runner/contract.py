@@ -66,47 +66,55 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_ranges(value: msgspec.Struct) -> None:
     """Raise ValueError for a field outside its declared range or choices: what, limit, received, remedy."""
-    for name, (choices, low, high) in _ranges(type(value)).items():
-        received = getattr(value, name)
-        if choices and received not in choices:
-            raise ValueError(
-                f"{type(value).__name__}.{name} must be one of {', '.join(map(repr, choices))}; "
-                f"received {received!r}. Choose one of the listed values."
-            )
-        if low is None and high is None:
-            continue
-        if isinstance(received, bool) or not isinstance(received, int | float):
-            raise ValueError(
-                f"{type(value).__name__}.{name} must be a number; received {received!r}. Pass a plain int or float."
-            )
-        if not (low is None or received >= low) or not (high is None or received <= high):
-            raise ValueError(
-                f"{type(value).__name__}.{name} must be between {low} and {high}; "
-                f"received {received!r}. Choose a value inside the range."
-            )
+    for name, allowed in field_ranges(type(value)).items():
+        complaint = _complaint(getattr(value, name), allowed)
+        if complaint:
+            raise ValueError(f"{type(value).__name__}.{name} {complaint}")
 
 
-_RANGES: dict[type, dict[str, tuple[tuple[Any, ...], float | None, float | None]]] = {}
+def _complaint(received: Any, allowed: FieldRange) -> str:
+    if allowed.choices:
+        listed = ", ".join(map(repr, allowed.choices))
+        return (
+            ""
+            if received in allowed.choices
+            else f"must be one of {listed}; received {received!r}. Choose one of these."
+        )
+    if isinstance(received, bool) or not isinstance(received, int | float):
+        return f"must be a number; received {received!r}. Pass a plain int or float."
+    low, high = allowed.low, allowed.high
+    if (low is None or received >= low) and (high is None or received <= high):
+        return ""
+    return f"must be between {low} and {high}; received {received!r}. Choose a value inside the range."
 
 
-def _ranges(kind: type) -> dict[str, tuple[tuple[Any, ...], float | None, float | None]]:
+class FieldRange(msgspec.Struct, frozen=True):
+    """What a field accepts: a list of choices, or a numeric range (None where unbounded), and its description."""
+
+    choices: tuple[Any, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    description: str = ""
+
+
+_RANGES: dict[type, dict[str, FieldRange]] = {}
+
+
+def field_ranges(kind: type) -> dict[str, FieldRange]:
+    """The declared ranges of a Struct's fields, from their `Literal` and `Meta` annotations; widgets are built on it."""
     if kind not in _RANGES:
-        _RANGES[kind] = {
-            name: found
-            for name, hint in get_type_hints(kind, include_extras=True).items()
-            if (found := _range_of(hint)) is not None
-        }
+        hints = get_type_hints(kind, include_extras=True)
+        _RANGES[kind] = {name: found for name, hint in hints.items() if (found := _range_of(hint)) is not None}
     return _RANGES[kind]
 
 
-def _range_of(hint: Any) -> tuple[tuple[Any, ...], float | None, float | None] | None:
+def _range_of(hint: Any) -> FieldRange | None:
     if get_origin(hint) is Literal:
-        return get_args(hint), None, None
+        return FieldRange(choices=get_args(hint))
     if get_origin(hint) is Annotated:
         inner, *extras = get_args(hint)
-        if get_origin(inner) is Literal:
-            return get_args(inner), None, None
         for extra in extras:
             if isinstance(extra, msgspec.Meta) and (extra.ge is not None or extra.le is not None):
-                return (), extra.ge, extra.le
+                return FieldRange(low=extra.ge, high=extra.le, description=extra.description or "")
+        return _range_of(inner)
     return None
