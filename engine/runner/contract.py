@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+from typing_extensions import TypeVar
 
 GIBIBYTE = 1 << 30
 MEBIBYTE = 1 << 20
 
-Need = Literal["compiler", "loopback", "processes"]
-"""What a spec may ask of the sandbox beyond plain computation."""
+Need = Literal["compiler", "loopback", "processes", "accelerator"]
+"""What a spec may ask of the sandbox beyond plain computation.
+
+`accelerator` lifts the address-space limit, because a GPU driver reserves far more than it uses.
+"""
 
 ProgressSink = Callable[[str, float], None]
 """`progress(stage, fraction)`: stage in words, fraction 0..1 of the whole job."""
@@ -47,11 +51,15 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
 
-class Spec(msgspec.Struct, frozen=True, kw_only=True):
+R = TypeVar("R", bound=Result, default=Result, covariant=True)
+
+
+class Spec(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """Base of every spec: validates its ranges itself and names the verb that computes it.
 
     A spec of `engine/<topic>/spec.py` is computed by `verb(spec, progress)` in
     `engine/<topic>/experiment.py`, which may also define `price(spec) -> Price`.
+    Written `class GraphSpec(Spec[Traced])`, so that `run(GraphSpec())` is known to return a Traced.
     """
 
     verb: ClassVar[str]
@@ -101,7 +109,7 @@ _RANGES: dict[type, dict[str, FieldRange]] = {}
 
 
 def field_ranges(kind: type) -> dict[str, FieldRange]:
-    """The declared ranges of a Struct's fields, from their `Literal` and `Meta` annotations; widgets are built on it."""
+    """The declared ranges of a Struct's fields, from their `Literal` and `Meta` annotations."""
     if kind not in _RANGES:
         hints = get_type_hints(kind, include_extras=True)
         _RANGES[kind] = {name: found for name, hint in hints.items() if (found := _range_of(hint)) is not None}

@@ -1,0 +1,27 @@
+"""Entry point: `streamlit run app.py` serves the pages and keeps the compute engine beside them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from engine import start_engine, stop_engine
+from pages.shared.security_headers import SecurityHeaders
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[None]:
+    """Start the fork server with the app and stop it with the app."""
+    start_engine()
+    # Streamlit collects garbage after every rerun; what is loaded now never becomes garbage.
+    gc.collect()
+    gc.freeze()
+    yield
+    stop_engine()
+
+
+app = st.App("pages/main.py", lifespan=lifespan, middleware=[Middleware(SecurityHeaders)])

@@ -1,0 +1,63 @@
+"""Autograd graph: What did PyTorch record, and what does it keep for backward?
+
+icon: account_tree
+"""
+
+import streamlit as st
+
+from engine.graph.spec import GraphSpec, Traced
+from pages.graph.autograd_graph_presets import PRESETS
+from pages.graph.classic_view import draw_classic
+from pages.graph.exports import downloads
+from pages.graph.interactive_view import draw_interactive
+from pages.graph.numbers_row import key_numbers
+from pages.graph.table_view import draw_leaf_table, draw_module_table, draw_node_table
+from pages.graph.what_torch_said import draw_messages
+from pages.shared.frame import draw_exports, draw_toolbar
+from pages.shared.jobs import compute
+from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.model_controls import model_or_stop
+from pages.shared.pin import pinned_spec
+
+VIEWS = {"interactive": "Interactive", "classic": "Classic torchviz", "table": "Table"}
+
+spec = GraphSpec(model=model_or_stop())
+exports = draw_toolbar(spec, PRESETS)
+traced = compute(spec, Traced)
+pinned = pinned_spec(GraphSpec)
+before = compute(pinned, Traced, slot="pinned") if pinned else None
+draw_exports(exports, downloads(spec, traced))
+
+view = st.segmented_control(
+    "View",
+    list(VIEWS),
+    format_func=VIEWS.__getitem__,
+    default="interactive",
+    required=True,
+    key="view",
+    label_visibility="collapsed",
+    bind="query-params",
+    persist_state="session",
+)
+if view == "classic":
+    draw_classic(spec.model)
+elif view == "table":
+    draw_node_table(traced.graph)
+else:
+    draw_interactive(traced.graph, before.graph if before else None)
+
+draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
+draw_messages(traced)
+leaves, modules, explanation = st.tabs(["Leaves and gradients", "Modules", "How to read this"])
+with leaves:
+    draw_leaf_table(traced)
+with modules:
+    draw_module_table(traced)
+with explanation:
+    st.markdown(
+        "Each box is a node that autograd recorded during the forward; backward starts at the loss and follows the "
+        "edges. An edge carries a gradient from output number `output_nr` of one node to an input of the next; a stub "
+        "is an empty slot, a constant or an input that needs no gradient. Transposes and gradient accumulators are "
+        "folded into the box that uses them, and modules into one box each: a double click opens it. *Saved* is what "
+        "the node keeps alive until backward; *dropped* is what a checkpoint will recompute."
+    )

@@ -1,0 +1,27 @@
+"""The classic picture: torchviz's own DOT, drawn in the browser."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.graph.spec import Classic, ClassicSpec
+from engine.models.spec import ModelSpec
+from pages.shared.jobs import compute
+
+
+def draw_classic(model: ModelSpec) -> None:
+    """torchviz.make_dot of the same model, with the cautions that belong to it."""
+    with st.container(horizontal=True):
+        attributes = st.toggle("show_attrs", key="show_attrs", bind="query-params", persist_state="session")
+        saved = st.toggle("show_saved", key="show_saved", bind="query-params", persist_state="session")
+    classic = compute(ClassicSpec(model=model, show_attrs=attributes, show_saved=saved), Classic, slot="classic")
+    for caution in classic.cautions:
+        st.warning(caution, icon=":material/warning:")
+    if classic.error:
+        st.error(f"**{classic.error.type}** during {classic.error.stage}")
+        st.code(classic.error.message, language=None)
+    if classic.dot:
+        with st.container(height=560, border=True, key="classic"):
+            st.graphviz_chart(classic.dot, alt=f"torchviz picture of {classic.nodes} nodes")
+    elif not classic.error:
+        st.info(f"{classic.nodes} nodes: torchviz draws up to 300 here. Use the interactive view, which folds modules.")

@@ -1,0 +1,129 @@
+"""What is selected in the picture: a node with its slots, or a group of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from engine.figures.units import format_bytes, format_shape
+from engine.graph.spec import Edge, Graph, Node, Saved
+
+
+def draw_node(graph: Graph, node: Node) -> None:
+    """Name, source line, incoming gradients, saved slots, attributes and edges of one node."""
+    st.markdown(f"**`{node.name}`**  :gray[{node.kind.replace('_', ' ')}]")
+    _draw_origin(node)
+    saved, edges = st.columns(2, gap="large")
+    with saved:
+        _draw_saved(node.saved)
+        _draw_attributes(node)
+    with edges:
+        _draw_inputs(node)
+        _draw_edges(graph, node)
+
+
+def _draw_origin(node: Node) -> None:
+    facts = [f"sequence_nr {node.sequence_nr}" if node.sequence_nr is not None else "no sequence_nr"]
+    if node.module:
+        facts.append(f"module `{node.module}`")
+    if node.variable:
+        facts.append(f"accumulates into `{node.variable}`.grad")
+    facts += [f"hook `{hook}`" for hook in node.hooks]
+    st.caption(" · ".join(facts))
+    if node.source:
+        st.code(
+            f"{node.source.file}:{node.source.line} in {node.source.function}\n{node.source.text}", language="python"
+        )
+
+
+def _draw_saved(saved: Sequence[Saved]) -> None:
+    st.markdown("Saved for backward")
+    if not saved:
+        st.caption("Nothing: its derivative needs no tensor.")
+        return
+    st.dataframe(saved_table(saved), hide_index=True, width="stretch")
+
+
+def saved_table(saved: Sequence[Saved]) -> pd.DataFrame:
+    """One row per slot: what it holds, how large, whose storage it is, and whether it can still be read."""
+    return pd.DataFrame(
+        {
+            "slot": [slot.name for slot in saved],
+            "shape": [format_shape(slot.shape) for slot in saved],
+            "dtype": [slot.dtype for slot in saved],
+            "bytes": [slot.bytes for slot in saved],
+            "which tensor": [slot.owner or slot.owner_kind for slot in saved],
+            "storage": [slot.storage_id for slot in saved],
+            "version": [_version(slot) for slot in saved],
+            "state": [_state(slot) for slot in saved],
+        }
+    )
+
+
+def _version(slot: Saved) -> str:
+    if slot.version_now is None:
+        return ""
+    if slot.version_saved is None or slot.version_saved == slot.version_now:
+        return str(slot.version_now)
+    return f"saved at {slot.version_saved}, now {slot.version_now}"
+
+
+def _state(slot: Saved) -> str:
+    if slot.dropped:
+        return "dropped by checkpoint"
+    if slot.unavailable:
+        return slot.unavailable
+    if slot.version_saved is not None and slot.version_saved != slot.version_now:
+        return "modified in place"
+    return "kept"
+
+
+def _draw_attributes(node: Node) -> None:
+    if not node.attributes:
+        return
+    st.markdown("Attributes")
+    rows = {"attribute": [], "value": []}  # type: dict[str, list[str]]
+    for attribute in node.attributes:
+        rows["attribute"].append(attribute.name)
+        rows["value"].append(attribute.value or attribute.unavailable)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+
+
+def _draw_inputs(node: Node) -> None:
+    st.markdown("Incoming gradients")
+    for number, metadata in enumerate(node.inputs):
+        st.caption(f"#{number}: {format_shape(metadata.shape)} {metadata.dtype} on {metadata.device}")
+
+
+def _draw_edges(graph: Graph, node: Node) -> None:
+    st.markdown("next_functions")
+    out = [edge for edge in graph.edges if edge.source == node.id]
+    st.dataframe(
+        pd.DataFrame({"slot": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
+        hide_index=True,
+        width="stretch",
+    )
+    users = [graph.nodes[edge.source].name for edge in graph.edges if edge.target == node.id]
+    st.caption(
+        f"Its gradient comes from {', '.join(users[:6])}{' …' if len(users) > 6 else ''}" if users else "A root."
+    )
+
+
+def _target(graph: Graph, edge: Edge) -> str:
+    if edge.target is None:
+        return "None: a constant, or needs no gradient"
+    target = graph.nodes[edge.target]
+    return f"{target.name} #{edge.input_nr}" + (f" ({target.variable})" if target.variable else "")
+
+
+def draw_group(graph: Graph, address: str, members: Sequence[Node]) -> None:
+    """A folded box: how many nodes of which kind it holds and what they save."""
+    slots = {slot.storage_id: slot for node in members for slot in node.saved if slot.storage_id is not None}
+    kept = sum(slot.storage_bytes for slot in slots.values())
+    st.markdown(
+        f"**{address}**  :gray[{len(members)} nodes, {format_bytes(kept)} of storage saved, open it by double click]"
+    )
+    names = pd.Series([node.name for node in members]).value_counts().rename_axis("operation").reset_index(name="nodes")
+    st.dataframe(names, hide_index=True, width="content", height=260)

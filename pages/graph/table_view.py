@@ -1,0 +1,103 @@
+"""Tables of a traced model: every node, every leaf, every module."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from engine.figures.units import format_shape
+from engine.graph.spec import Graph, Node, Traced
+
+
+def node_table(graph: Graph) -> pd.DataFrame:
+    """One row per node, numbers as numbers so that columns sort."""
+    nodes = graph.nodes
+    return pd.DataFrame(
+        {
+            "id": [node.id for node in nodes],
+            "operation": [node.name for node in nodes],
+            "kind": [node.kind for node in nodes],
+            "module": [node.module for node in nodes],
+            "leaf": [node.variable for node in nodes],
+            "gradient": [_gradient(node) for node in nodes],
+            "saved slots": [len(node.saved) for node in nodes],
+            "saved bytes": [sum(slot.bytes for slot in node.saved if not slot.dropped) for node in nodes],
+            "dropped": [sum(slot.dropped for slot in node.saved) for node in nodes],
+            "sequence_nr": pd.array([node.sequence_nr for node in nodes], dtype="Int64"),
+            "line": [f"{node.source.file}:{node.source.line}" if node.source else "" for node in nodes],
+        }
+    )
+
+
+def _gradient(node: Node) -> str:
+    return ", ".join(f"{format_shape(metadata.shape)} {metadata.dtype}" for metadata in node.inputs)
+
+
+def draw_node_table(graph: Graph) -> None:
+    """The table with a filter; a click on a header sorts."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input(
+            "Filter", key="table.filter", placeholder="operation, module or leaf", bind="query-params", width=320
+        )
+        kinds = st.multiselect("Kind", sorted({node.kind for node in graph.nodes}), key="table.kind", width=320)
+    table = filter_table(node_table(graph), text or "", kinds)
+    st.caption(f"{len(table)} of {len(graph.nodes)} nodes")
+    st.dataframe(table, hide_index=True, width="stretch", height=480, key="node-table")
+
+
+def filter_table(table: pd.DataFrame, text: str, kinds: list[str]) -> pd.DataFrame:
+    """Rows whose operation, module or leaf holds `text` (any case, taken literally) and whose kind is in `kinds`."""
+    searched = table["operation"] + "\n" + table["module"] + "\n" + table["leaf"]
+    keep = searched.str.contains(text, case=False, regex=False)
+    return table[keep & table["kind"].isin(kinds)] if kinds else table[keep]
+
+
+def leaf_table(traced: Traced) -> pd.DataFrame:
+    """One row per leaf: its gradient after backward, or why there is none."""
+    leaves = traced.leaves
+    return pd.DataFrame(
+        {
+            "name": [leaf.name for leaf in leaves],
+            "what": [leaf.kind for leaf in leaves],
+            "shape": [format_shape(leaf.shape) for leaf in leaves],
+            "dtype": [leaf.dtype for leaf in leaves],
+            "requires_grad": [leaf.requires_grad for leaf in leaves],
+            "is_leaf": [leaf.is_leaf for leaf in leaves],
+            "uses": [leaf.uses for leaf in leaves],
+            "‖grad‖": [leaf.grad_norm for leaf in leaves],
+            "why .grad is None": [leaf.explanation for leaf in leaves],
+        }
+    )
+
+
+def draw_leaf_table(traced: Traced) -> None:
+    """The leaf table, the leaves without gradient first."""
+    table = leaf_table(traced)
+    table = table.sort_values("‖grad‖", na_position="first", kind="stable") if len(table) else table
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=min(38 * (len(table) + 1), 420),
+        column_config={
+            "‖grad‖": st.column_config.NumberColumn(format="%.3g", help="`tensor.grad.norm()`; empty: no gradient"),
+            "uses": st.column_config.NumberColumn(help="edges into its AccumulateGrad"),
+            "why .grad is None": st.column_config.TextColumn(width="large"),
+        },
+    )
+
+
+def draw_module_table(traced: Traced) -> None:
+    """The modules that ran, with the autograd nodes each one made."""
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "module": [call.path for call in traced.modules],
+                "class": [call.type for call in traced.modules],
+                "nodes": [call.nodes for call in traced.modules],
+            }
+        ),
+        hide_index=True,
+        width="stretch",
+        height=420,
+    )

@@ -1,0 +1,66 @@
+"""What every page has around its picture: title, question, presets, pin, code, export and presenter mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine.runner.contract import Spec
+from engine.script import script_for
+from pages.shared.pin import draw_pin
+from pages.shared.presets import Preset, choose_preset, draw_preset
+
+PRESENTER_STYLE = """<style>
+  html { font-size: 125%; }
+  [data-testid="stHeader"] { opacity: 0.35; }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Download:
+    """One export: what the button says, the file it saves, and the function that makes it when clicked."""
+
+    label: str
+    file_name: str
+    mime: str
+    content: Callable[[], str | bytes]
+
+
+def draw_title(title: str, question: str) -> None:
+    """The page's name and the one-line question it answers."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="page-title"):
+        st.title(title, anchor=False, width="content")
+        st.markdown(f":gray[{question}]", width="content")
+
+
+def draw_toolbar(spec: Spec, presets: Sequence[Preset]) -> DeltaGenerator:
+    """Questions, pin, code, export and presenter mode in one row; returns the place for `draw_exports`."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
+        choose_preset(presets)
+        draw_pin(spec)
+        with st.popover("Code", icon=":material/code:", help="Plain PyTorch that prints what this page shows"):
+            st.code(script_for(spec), language="python", height=420)
+        exports = st.empty()
+        st.toggle("Present", key="present", bind="query-params", persist_state="session", help="Larger, with steps")
+    if st.session_state.get("present"):
+        st.html(PRESENTER_STYLE)
+    draw_preset(presets)
+    return exports
+
+
+def draw_exports(place: DeltaGenerator, downloads: Sequence[Download]) -> None:
+    """One button per file, made only when clicked."""
+    with place.popover("Export", icon=":material/download:"):
+        for number, download in enumerate(downloads):
+            st.download_button(
+                download.label,
+                data=download.content,
+                file_name=download.file_name,
+                mime=download.mime,
+                key=f"download.{number}",
+                on_click="ignore",
+                width="stretch",
+            )

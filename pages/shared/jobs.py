@@ -1,0 +1,106 @@
+"""Results for a page: at once when quick or cached, else with progress and a Stop button, faults in words."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import streamlit as st
+
+from engine import Fault, Job, submit
+from engine.runner.contract import Result, Spec
+from engine.runner.faults import FaultReport
+
+R = TypeVar("R", bound=Result)
+
+# Long enough for a forked worker to trace a large model without a progress bar flashing up.
+FIRST_LOOK_S = 1.5
+POLL_S = 0.3
+
+FAULT_TITLES = {
+    "refused": "Too large for the limits, not started",
+    "invalid": "These settings do not fit together",
+    "timeout": "Stopped at the time limit",
+    "cpu": "Stopped at the CPU limit",
+    "memory": "Stopped at the memory limit",
+    "crash": "The worker process ended",
+    "too_big": "The result is too large to send",
+    "cancelled": "Stopped",
+    "torch_error": "PyTorch raised an error",
+    "queue_full": "The queue is full",
+    "engine_down": "The compute engine is not running",
+}
+
+
+def compute(spec: Spec, kind: type[R], *, slot: str = "main") -> R:
+    """The result of `spec`; while it is not there, draws progress or the fault and ends this script run."""
+    failed = _faults().get(slot)
+    if failed and failed[0] == spec:
+        draw_fault(failed[1], slot)
+        st.stop()
+    job = _job_for(spec, slot)
+    if not job.wait(FIRST_LOOK_S):
+        _draw_progress(slot)
+        st.stop()
+    # A finished job holds its result; the engine's cache is the one place for those.
+    del _jobs()[slot]
+    try:
+        result = job.result()
+    except Fault as fault:
+        _faults()[slot] = (spec, fault.report)
+        draw_fault(fault.report, slot)
+        st.stop()
+    assert isinstance(result, kind)
+    return result
+
+
+def _jobs() -> dict[str, Job]:
+    jobs: dict[str, Job] = st.session_state.setdefault("jobs", {})
+    return jobs
+
+
+def _faults() -> dict[str, tuple[Spec, FaultReport]]:
+    faults: dict[str, tuple[Spec, FaultReport]] = st.session_state.setdefault("faults", {})
+    return faults
+
+
+def _job_for(spec: Spec, slot: str) -> Job:
+    running = _jobs().get(slot)
+    if running is not None and running.spec == spec:
+        return running
+    if running is not None:
+        running.cancel()
+    _jobs()[slot] = submit(spec)
+    return _jobs()[slot]
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_progress(slot: str) -> None:
+    job = _jobs().get(slot)
+    if job is None:
+        return
+    if job.state == "done":
+        st.rerun()
+    waiting = f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
+    st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{waiting} · {job.elapsed_s:.0f} s")
+    st.button("Stop", icon=":material/stop_circle:", key=f"stop.{slot}", on_click=_stop, args=(slot,))
+
+
+def _stop(slot: str) -> None:
+    if slot in _jobs():
+        _jobs()[slot].cancel()
+
+
+def draw_fault(report: FaultReport, slot: str = "main") -> None:
+    """What happened, what to do next, and the original text folded below."""
+    with st.container(border=True, key=f"fault.{slot}"):
+        st.error(f"**{FAULT_TITLES[report.kind]}**", icon=":material/report:")
+        st.text(report.what)
+        st.text(report.remedy)
+        if report.detail:
+            with st.expander("Original text"):
+                st.code(report.detail, language=None)
+        st.button("Try again", icon=":material/refresh:", key=f"again.{slot}", on_click=_try_again, args=(slot,))
+
+
+def _try_again(slot: str) -> None:
+    _faults().pop(slot, None)

@@ -1,0 +1,54 @@
+"""The row of key numbers: each says where it was read, and how far it is from pinned A."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from engine.figures.units import MINUS, format_bytes, format_count, format_exact_bytes, format_significant
+
+
+@dataclass(frozen=True)
+class KeyNumber:
+    """One number: label, value (None when it was not recorded), unit, and the torch attribute it comes from."""
+
+    label: str
+    value: float | None
+    unit: str
+    read_from: str
+
+
+_FORMATS: dict[str, Callable[[float], str]] = {
+    "bytes": format_bytes,
+    "count": lambda value: format_count(int(value)),
+    "": format_significant,
+}
+
+
+def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None) -> None:
+    """Draw the numbers in one row; with `pinned`, each with its difference to A."""
+    before = {number.label: number.value for number in pinned or ()}
+    for column, number in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
+        exact = f" Exactly {format_exact_bytes(int(number.value))}." if number.unit == "bytes" and number.value else ""
+        column.metric(
+            number.label,
+            "not run" if number.value is None else _FORMATS[number.unit](number.value),
+            delta=difference(number, before.get(number.label)) if pinned is not None else None,
+            delta_color="off",
+            delta_arrow="off",
+            help=f"Read from {number.read_from}.{exact}",
+            border=True,
+        )
+
+
+def difference(number: KeyNumber, before: float | None) -> str:
+    """How far a number is from A, signed and in its own unit; "= A" when equal."""
+    if number.value is None or before is None:
+        return "not in both"
+    change = number.value - before
+    if change == 0:
+        return "= A"
+    share = f" ({'+' if change > 0 else MINUS}{abs(change / before):.0%})" if before else ""
+    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}{share} vs A"

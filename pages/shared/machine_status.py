@@ -1,0 +1,68 @@
+"""The status of this machine as a worker sees it: versions, devices, compiler, operators, sandbox, engine."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine import EngineStatus, engine_status
+from engine.figures.units import format_bytes
+from engine.machine.spec import Capability, Device, Machine, MachineSpec
+from pages.shared.jobs import compute
+
+
+def draw_machine_status() -> None:
+    """Draw the status; every absent feature says why."""
+    machine = compute(MachineSpec(), Machine, slot="machine")
+    versions, devices, sandbox = st.columns(3, gap="large")
+    with versions:
+        st.markdown("**PyTorch**")
+        _draw_facts(machine)
+        _draw_engine(engine_status())
+    with devices:
+        st.markdown("**Devices and precision**")
+        for device in machine.devices:
+            _draw_capability(Capability(name=device.kind, available=device.available, detail=_describe(device)))
+        for capability in machine.autocast:
+            _draw_capability(capability)
+    with sandbox:
+        st.markdown("**Compiler and sandbox**")
+        for capability in (machine.compiler, machine.operators, *machine.sandbox):
+            _draw_capability(capability)
+
+
+def _draw_facts(machine: Machine) -> None:
+    st.markdown(
+        f"`torch {machine.torch_version}` on Python {machine.python_version}  \n"
+        f"{machine.platform}  \n{machine.cpu}  \n"
+        f"{machine.cores} cores, {format_bytes(machine.memory_bytes)} of memory"
+    )
+
+
+def _draw_engine(status: EngineStatus) -> None:
+    state = "running" if status.alive else "not running; the next job starts it"
+    warm_up = f", warmed up in {status.warm_up_s:.1f} s" if status.warm_up_s else ""
+    restarts = f", restarted {status.restarts} times" if status.restarts else ""
+    jobs = f"{status.running} jobs running, {status.queued} waiting"
+    _draw_capability(
+        Capability(
+            name="compute engine",
+            available=status.alive,
+            detail=f"{state} ({status.start_method}{warm_up}{restarts}); {jobs}",
+        )
+    )
+
+
+def _describe(device: Device) -> str:
+    if not device.available:
+        return device.reason
+    memory = f", {format_bytes(device.memory_bytes)}" if device.memory_bytes else ""
+    return f"{device.name}{memory}"
+
+
+def _draw_capability(capability: Capability) -> None:
+    mark = ":green[:material/check_circle:]" if capability.available else ":gray[:material/do_not_disturb_on:]"
+    st.markdown(f"{mark} **{capability.name}** :gray[{_plain(capability.detail)}]")
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")").replace("*", "").replace("`", "'").replace("$", "")

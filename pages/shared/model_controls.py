@@ -1,0 +1,160 @@
+"""The shared model controls of the sidebar: one widget per field of ModelSpec, kept in the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import msgspec
+import streamlit as st
+from engine.models.applicability import parameter_groups, toggle_reasons
+
+from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
+from engine.runner.contract import FieldRange, field_ranges
+
+ARCHITECTURES: dict[str, type[Architecture]] = {kind.__struct_config__.tag: kind for kind in get_args(AnyArchitecture)}
+TITLES = {
+    "mlp": "Dynamic-depth MLP",
+    "dynamic_block": "Dynamic block",
+    "linear_stack": "Linear + ReLU stack",
+    "resnet": "ResNet",
+    "gpt": "GPT blocks",
+    "recurrent": "Recurrent over time",
+    "tied_loop": "Tied weight loop",
+    "embedding": "Embedding",
+    "two_tower": "Two inputs, two outputs",
+    "expression": "Tensor expression",
+}
+TOPICS: dict[str, tuple[str, ...]] = {
+    "Gradients": ("train", "input_requires_grad", "frozen", "grad_mode", "grad_mode_block"),
+    "Memory": ("checkpoint", "checkpoint_k", "checkpoint_segments", "use_reentrant", "preserve_rng_state"),
+    "Precision and layout": ("autocast", "dtype", "memory_format", "device"),
+    "Run": ("loss", "batch", "seed"),
+}
+"""ModelSpec's toggles by topic; a test checks that every field is shown exactly once."""
+
+# number_input says nothing of a range of a million; a slider is only used where each step can be hit
+LARGEST_SLIDER = 48
+
+
+def draw_model_controls() -> None:
+    """Draw every model control; read the outcome with `current_model`."""
+    tag = st.selectbox(
+        "Model",
+        list(ARCHITECTURES),
+        format_func=lambda name: TITLES[name],
+        key="model",
+        bind="query-params",
+        persist_state="session",
+    )
+    kind = ARCHITECTURES[tag or "mlp"]
+    if kind.__doc__:
+        st.caption(kind.__doc__.splitlines()[0])
+    for name in kind.__struct_fields__:
+        _draw_field(kind, name, f"{tag}.{name}", "")
+    _draw_toggles()
+
+
+def _draw_toggles() -> None:
+    try:
+        reasons: Mapping[str, str] = toggle_reasons(current_model())
+    except ValueError:
+        reasons = {}
+    for topic, names in TOPICS.items():
+        with st.expander(topic, expanded=topic in ("Gradients", "Memory"), key=f"topic.{topic}"):
+            for name in names:
+                _draw_field(ModelSpec, name, name, reasons.get(name, ""))
+
+
+def _draw_field(kind: type[msgspec.Struct], name: str, key: str, reason: str) -> None:
+    default = _default(kind, name)
+    allowed = field_ranges(kind).get(name, FieldRange())
+    common: dict[str, Any] = {
+        "key": key,
+        "bind": "query-params",
+        "persist_state": "session",
+        "disabled": bool(reason),
+        "help": reason or allowed.description or None,
+    }
+    label = name if kind is ModelSpec else name.replace("_", " ")
+    _widget_for(name, default, allowed)(label, default, allowed, common)
+
+
+def _widget_for(name: str, default: Any, allowed: FieldRange) -> Callable[[str, Any, FieldRange, dict[str, Any]], None]:
+    if name == "frozen":
+        return _draw_groups
+    if allowed.choices:
+        return _draw_choices
+    if isinstance(default, bool):
+        return _draw_toggle
+    return _draw_number
+
+
+def _draw_toggle(label: str, default: bool, allowed: FieldRange, common: dict[str, Any]) -> None:
+    st.toggle(label, value=default, **common)
+
+
+def _draw_choices(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
+    shown = (lambda name: f"{name}:  {EXPRESSIONS[name]}") if default in EXPRESSIONS else str
+    st.selectbox(label, allowed.choices, index=allowed.choices.index(default), format_func=shown, **common)
+
+
+def _draw_number(label: str, default: float, allowed: FieldRange, common: dict[str, Any]) -> None:
+    low, high = allowed.low, allowed.high
+    if isinstance(default, int):
+        low, high = int(low or 0), int(high or 0)
+    step = 1 if isinstance(default, int) else 0.05
+    if high is not None and low is not None and high - low <= LARGEST_SLIDER:
+        st.slider(label, low, high, default, step, **common)
+    else:
+        st.number_input(label, low, high, default, step, **common)
+
+
+def _draw_groups(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
+    groups = parameter_groups(current_architecture())
+    help_text = common.pop("help") or "parameter groups with requires_grad=False"
+    st.multiselect(f"{label} groups", groups, help=help_text, placeholder="none", **common)
+
+
+def _default(kind: type[msgspec.Struct], name: str) -> Any:
+    return msgspec.structs.fields(kind)[kind.__struct_fields__.index(name)].default
+
+
+def current_architecture() -> AnyArchitecture:
+    """The architecture the widgets describe; ValueError in words when they contradict each other."""
+    tag = st.session_state.get("model") or "mlp"
+    kind = ARCHITECTURES[tag]
+    values = {name: st.session_state.get(f"{tag}.{name}", _default(kind, name)) for name in kind.__struct_fields__}
+    return kind(**values)  # type: ignore[return-value]
+
+
+def current_model() -> ModelSpec:
+    """The ModelSpec the widgets describe; ValueError in words when they contradict each other."""
+    architecture = current_architecture()
+    toggles = {
+        name: st.session_state.get(name, _default(ModelSpec, name))
+        for name in ModelSpec.__struct_fields__
+        if name != "architecture"
+    }
+    groups = parameter_groups(architecture)
+    toggles["frozen"] = tuple(group for group in toggles["frozen"] if group in groups)
+    return ModelSpec(architecture=architecture, **toggles)
+
+
+def widget_values(model: ModelSpec) -> dict[str, Any]:
+    """Widget key -> value that makes the controls show `model`."""
+    tag = type(model.architecture).__struct_config__.tag
+    values: dict[str, Any] = {"model": tag}
+    values |= {f"{tag}.{name}": getattr(model.architecture, name) for name in model.architecture.__struct_fields__}
+    values |= {name: getattr(model, name) for name in ModelSpec.__struct_fields__ if name != "architecture"}
+    return values | {"frozen": list(model.frozen)}
+
+
+def model_or_stop() -> ModelSpec:
+    """`current_model`, or the contradiction in words and the end of this script run."""
+    try:
+        return current_model()
+    except ValueError as error:
+        st.error("**These settings do not fit together**", icon=":material/tune:")
+        st.text(str(error))
+        st.stop()

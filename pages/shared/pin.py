@@ -1,0 +1,64 @@
+"""Pin A, compare B: the pinned spec travels in the link, its result comes from the engine's cache."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import TypeVar
+
+import msgspec
+import streamlit as st
+
+from engine.runner.contract import Spec
+
+S = TypeVar("S", bound=Spec)
+
+PARAMETER = "pinned"
+LARGEST_LINK = 4096
+
+
+def encode_spec(spec: Spec) -> str:
+    """A spec as text for a link."""
+    return base64.urlsafe_b64encode(zlib.compress(msgspec.msgpack.encode(spec), 9)).decode().rstrip("=")
+
+
+def decode_spec(text: str, kind: type[S]) -> S | None:
+    """The spec in a link, validated like any other; None when it is not one of `kind`."""
+    if len(text) > LARGEST_LINK:
+        return None
+    try:
+        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        unpacker = zlib.decompressobj()
+        return msgspec.msgpack.decode(unpacker.decompress(packed, 16 * LARGEST_LINK), type=kind)
+    except (ValueError, binascii.Error, zlib.error, msgspec.MsgspecError):
+        return None
+
+
+def pinned_spec(kind: type[S]) -> S | None:
+    """The spec pinned as A on this page, if there is one of this kind."""
+    text = st.query_params.get(PARAMETER)
+    return decode_spec(text, kind) if text else None
+
+
+def draw_pin(spec: Spec) -> None:
+    """The button that pins `spec` as A, or lets go of A."""
+    if st.query_params.get(PARAMETER):
+        st.button("Unpin A", icon=":material/keep_off:", on_click=_unpin, key="unpin", help="Stop comparing with A")
+    else:
+        st.button(
+            "Pin as A",
+            icon=":material/keep:",
+            on_click=_pin,
+            args=(spec,),
+            key="pin",
+            help="Keep this run as A; then change a toggle: every number shows its difference to A",
+        )
+
+
+def _pin(spec: Spec) -> None:
+    st.query_params[PARAMETER] = encode_spec(spec)
+
+
+def _unpin() -> None:
+    st.query_params.pop(PARAMETER, None)

@@ -1,0 +1,19 @@
+"""Start: See what PyTorch really recorded.
+
+icon: hub
+"""
+
+import streamlit as st
+
+from pages.shared.machine_status import draw_machine_status
+from pages.shared.section_cards import draw_section_cards
+
+st.title("See what PyTorch really recorded", anchor=False)
+st.markdown(
+    "Build a model, toggle what PyTorch lets you toggle, and look at the graph, the saved tensors and the gradients "
+    "that **this** PyTorch recorded while running it. Nothing is drawn from a model of PyTorch: every number is read "
+    "from the objects autograd keeps. Start from a question:"
+)
+draw_section_cards()
+st.subheader("This machine", anchor=False, divider="gray")
+draw_machine_status()
