@@ -1,0 +1,94 @@
+"""Driving the pages without a browser: open one, wait for its job, list what a person could set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest, element_tree
+
+from tests.source_tree import ROOT
+
+PAGES_FOLDER = ROOT / "pages"
+PAGE_FILES = sorted(PAGES_FOLDER.glob("*/[0-9][0-9]_*.py"))
+SCRIPT_TIMEOUT_S = 60
+JOB_TIMEOUT_S = 40
+
+WIDGETS = (
+    "slider",
+    "number_input",
+    "selectbox",
+    "toggle",
+    "checkbox",
+    "radio",
+    "button_group",
+    "multiselect",
+    "select_slider",
+    "text_input",
+)
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(PAGES_FOLDER).with_suffix("").as_posix()
+
+
+def open_page(path: Path, **query: str) -> AppTest:
+    """The page as a fresh visitor sees it, its first job finished."""
+    app = AppTest.from_file(str(PAGES_FOLDER / "main.py"), default_timeout=SCRIPT_TIMEOUT_S).run()
+    app.switch_page(str(path.relative_to(PAGES_FOLDER)))
+    for name, value in query.items():
+        app.query_params[name] = value
+    return run_to_the_end(app)
+
+
+def run_to_the_end(app: AppTest) -> AppTest:
+    """Run, and run again while the page shows progress, as its own polling would."""
+    app.run()
+    end = time.monotonic() + JOB_TIMEOUT_S
+    while app.progress and time.monotonic() < end:
+        time.sleep(0.1)
+        app.run()
+    return app
+
+
+def errors(app: AppTest) -> list[str]:
+    return [element.message for element in app.exception]
+
+
+def widgets(app: AppTest) -> dict[str, Any]:
+    """Key -> widget for everything on the page that a person can set now."""
+    found = {}
+    for kind in WIDGETS:
+        for widget in app.get(kind):
+            if not getattr(widget.proto, "disabled", False):
+                found[widget.key or f"{kind}:{widget.label}"] = widget
+    return found
+
+
+def extremes(widget: Any) -> Iterator[Any]:
+    """The values at the edge of what a widget takes: ends of a range, every option, both positions, odd text."""
+    kind = widget.type
+    if kind in {"slider", "number_input"}:
+        yield from {widget.min, widget.max} - {widget.value}
+    elif kind in {"toggle", "checkbox"}:
+        yield not widget.value
+    elif kind == "multiselect":
+        yield from ([], [Shown(option) for option in widget.options])
+    elif kind == "text_input":
+        yield from ("", "no such thing", "<script>alert(1)</script>", "(", "🙂" * 200)
+    else:
+        yield from (Shown(option) for option in widget.options)
+
+
+class Shown(str):
+    """An option as it reads on screen; AppTest would otherwise want the object that `format_func` makes the text of."""
+
+
+def _shown_or_formatted(format_func: Any, value: Any) -> str:
+    return str(value) if isinstance(value, Shown) else _format_value(format_func, value)
+
+
+_format_value = element_tree._format_value_for_widget
+element_tree._format_value_for_widget = _shown_or_formatted
