@@ -1,0 +1,45 @@
+"""One server and one browser for all browser tests, a fresh context for each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.server import running_server
+from tests.browser.visitor import CHROMIUM, launch, visiting
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/browser/" in item.path.as_posix():
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.slow)
+            if not CHROMIUM:
+                item.add_marker(pytest.mark.skip(reason="no Chromium: install the system package 'chromium'"))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("server") / "log.txt") as running:
+        yield running
+        assert "Traceback" not in running.printed(), running.printed()[-4000:]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        started = launch(playwright)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visitor(browser, server):
+    with visiting(browser, server.address) as guest:
+        yield guest
+
+
+@pytest.fixture
+def dark_visitor(browser, server):
+    with visiting(browser, server.address, dark=True) as guest:
+        yield guest
