@@ -1,0 +1,1 @@
+"""The smallest experiment there can be: what is left is the cost of running a job at all."""
