@@ -133,7 +133,7 @@ def settle(architecture: AnyArchitecture, **toggles: Any) -> tuple[ModelSpec, di
         kept["frozen"] = tuple(name for name in kept["frozen"] if name in groups)
     if kept.get("grad_mode_block", -1) >= blocks:
         kept["grad_mode_block"] = blocks - 1
-    if kept.get("checkpoint_segments", 1) > blocks > 0:
+    if kept.get("checkpoint") == "segments" and kept.get("checkpoint_segments", 1) > blocks:
         kept["checkpoint_segments"] = blocks
     if kept.get("dtype") == "float64":
         kept.pop("autocast", None)

@@ -19,7 +19,7 @@ PRESETS = (
         "Predict which parameters get a gradient.",
         "The leaf table names the reason for each one: *unused* (its layer never ran), *frozen* "
         "(`requires_grad=False`), *detached* (the path to the loss was cut in front of it).",
-        ModelSpec(architecture=Mlp(layers=5, depth=3), frozen=("blocks.2",), grad_mode="detach", grad_mode_block=1),
+        ModelSpec(architecture=Mlp(layers=5, depth=3), frozen=("layers.2",), grad_mode="detach", grad_mode_block=1),
     ),
     Preset(
         "Checkpointing: where did the saved tensors go?",

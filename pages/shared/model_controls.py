@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
 import streamlit as st
-from engine.models.applicability import parameter_groups, toggle_reasons
 
+from engine.models.applicability import settle
+from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
 from engine.runner.contract import FieldRange, field_ranges
 
@@ -57,7 +58,7 @@ def draw_model_controls() -> None:
 
 def _draw_toggles() -> None:
     try:
-        reasons: Mapping[str, str] = toggle_reasons(current_model())
+        reasons = _settled()[1]
     except ValueError:
         reasons = {}
     for topic, names in TOPICS.items():
@@ -129,16 +130,17 @@ def current_architecture() -> AnyArchitecture:
 
 
 def current_model() -> ModelSpec:
-    """The ModelSpec the widgets describe; ValueError in words when they contradict each other."""
-    architecture = current_architecture()
+    """The ModelSpec the widgets describe, toggles that do not fit left out; ValueError when fields contradict."""
+    return _settled()[0]
+
+
+def _settled() -> tuple[ModelSpec, dict[str, str]]:
     toggles = {
         name: st.session_state.get(name, _default(ModelSpec, name))
         for name in ModelSpec.__struct_fields__
         if name != "architecture"
     }
-    groups = parameter_groups(architecture)
-    toggles["frozen"] = tuple(group for group in toggles["frozen"] if group in groups)
-    return ModelSpec(architecture=architecture, **toggles)
+    return settle(current_architecture(), **toggles | {"frozen": tuple(toggles["frozen"])})
 
 
 def widget_values(model: ModelSpec) -> dict[str, Any]:

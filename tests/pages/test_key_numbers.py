@@ -1,0 +1,23 @@
+"""Differences to pinned A are worded with sign, unit and share."""
+
+import pytest
+
+from pages.shared.key_numbers import KeyNumber, difference
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "unit", "expected"),
+    [
+        (12, 12, "count", "= A"),
+        (15, 12, "count", "+3 (+25%) vs A"),
+        (9, 12, "count", "−3 (−25%) vs A"),
+        (3072, 2048, "bytes", "+1.00 KiB (+50%) vs A"),
+        (5, 0, "count", "+5 vs A"),
+        (0.5, 1.0, "", "−0.500 (−50%) vs A"),
+        (-1.0, -2.0, "", "+1.00 (+50%) vs A"),
+        (None, 2.0, "", "not in both"),
+        (2.0, None, "", "not in both"),
+    ],
+)
+def test_difference(value: float | None, before: float | None, unit: str, expected: str) -> None:
+    assert difference(KeyNumber("x", value, unit, "nowhere"), before) == expected
