@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
+import streamlit.config
 
-# Before torch and Streamlit are imported: they read these once.
+# Before torch is imported: it reads this once.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] = "full"
+
+streamlit.config.set_option("client.showErrorDetails", "full")
 
 
 @pytest.fixture(scope="session", autouse=True)
