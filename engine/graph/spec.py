@@ -156,11 +156,12 @@ class PyTorchError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModuleCall(_Row, frozen=True, array_like=True, gc=False):
-    """One forward call of a module: path, class name, and how many autograd nodes it made by itself and below."""
+    """A module of the model: path, class name, how many autograd nodes it and those below made, how often it ran."""
 
     path: str
     type: str
     nodes: int
+    calls: int = 1
 
 
 class Traced(Result, frozen=True, kw_only=True):
@@ -173,12 +174,16 @@ class Traced(Result, frozen=True, kw_only=True):
     parameter_bytes: int
     loss: float | None
     held_bytes: int | None
-    """Bytes seen by outer `saved_tensors_hooks`, de-duplicated by storage; None when not run."""
+    """Bytes that saved tensors hold, de-duplicated by storage, what checkpointing keeps included.
+
+    With checkpointing from a second forward under outer `saved_tensors_hooks`; without, the graph's own saved_bytes,
+    which is the same number. None when the forward failed.
+    """
     error: PyTorchError | None = None
     warnings: tuple[str, ...] = ()
 
 
-class GraphSpec(Spec, frozen=True, kw_only=True):
+class GraphSpec(Spec[Traced], frozen=True, kw_only=True):
     """Trace the autograd graph of `model`; with `backward` also run it and read every leaf's gradient."""
 
     verb: ClassVar[str] = "trace_model"
@@ -198,7 +203,7 @@ class Classic(Result, frozen=True, kw_only=True):
     error: PyTorchError | None = None
 
 
-class ClassicSpec(Spec, frozen=True, kw_only=True):
+class ClassicSpec(Spec[Classic], frozen=True, kw_only=True):
     """Draw `model` with torchviz.make_dot."""
 
     verb: ClassVar[str] = "draw_torchviz"

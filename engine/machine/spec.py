@@ -44,7 +44,7 @@ class Machine(Result, frozen=True, kw_only=True):
     sandbox: tuple[Capability, ...]
 
 
-class MachineSpec(Spec, frozen=True, kw_only=True):
+class MachineSpec(Spec[Machine], frozen=True, kw_only=True):
     """Read the machine's status."""
 
     verb: ClassVar[str] = "inspect_machine"

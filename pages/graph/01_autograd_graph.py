@@ -5,7 +5,7 @@ icon: account_tree
 
 import streamlit as st
 
-from engine.graph.spec import GraphSpec, Traced
+from engine.graph.spec import GraphSpec
 from pages.graph.autograd_graph_presets import PRESETS
 from pages.graph.classic_view import draw_classic
 from pages.graph.exports import downloads
@@ -23,9 +23,9 @@ VIEWS = {"interactive": "Interactive", "classic": "Classic torchviz", "table": "
 
 spec = GraphSpec(model=model_or_stop())
 exports = draw_toolbar(spec, PRESETS)
-traced = compute(spec, Traced)
+traced = compute(spec)
 pinned = pinned_spec(GraphSpec)
-before = compute(pinned, Traced, slot="pinned") if pinned else None
+before = compute(pinned, slot="pinned") if pinned else None
 draw_exports(exports, downloads(spec, traced))
 
 view = st.segmented_control(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.graph.spec import Classic, ClassicSpec
+from engine.graph.spec import ClassicSpec
 from engine.models.spec import ModelSpec
 from pages.shared.jobs import compute
 
@@ -14,7 +14,7 @@ def draw_classic(model: ModelSpec) -> None:
     with st.container(horizontal=True):
         attributes = st.toggle("show_attrs", key="show_attrs", bind="query-params", persist_state="session")
         saved = st.toggle("show_saved", key="show_saved", bind="query-params", persist_state="session")
-    classic = compute(ClassicSpec(model=model, show_attrs=attributes, show_saved=saved), Classic, slot="classic")
+    classic = compute(ClassicSpec(model=model, show_attrs=attributes, show_saved=saved), slot="classic")
     for caution in classic.cautions:
         st.warning(caution, icon=":material/warning:")
     if classic.error:

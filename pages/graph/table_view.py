@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -45,7 +47,7 @@ def draw_node_table(graph: Graph) -> None:
     st.dataframe(table, hide_index=True, width="stretch", height=480, key="node-table")
 
 
-def filter_table(table: pd.DataFrame, text: str, kinds: list[str]) -> pd.DataFrame:
+def filter_table(table: pd.DataFrame, text: str, kinds: Sequence[str]) -> pd.DataFrame:
     """Rows whose operation, module or leaf holds `text` (any case, taken literally) and whose kind is in `kinds`."""
     searched = table["operation"] + "\n" + table["module"] + "\n" + table["leaf"]
     keep = searched.str.contains(text, case=False, regex=False)

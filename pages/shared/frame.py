@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -36,7 +37,7 @@ def draw_title(title: str, question: str) -> None:
         st.markdown(f":gray[{question}]", width="content")
 
 
-def draw_toolbar(spec: Spec, presets: Sequence[Preset]) -> DeltaGenerator:
+def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset]) -> DeltaGenerator:
     """Questions, pin, code, export and presenter mode in one row; returns the place for `draw_exports`."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
         choose_preset(presets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -31,7 +31,7 @@ FAULT_TITLES = {
 }
 
 
-def compute(spec: Spec, kind: type[R], *, slot: str = "main") -> R:
+def compute(spec: Spec[R], *, slot: str = "main") -> R:
     """The result of `spec`; while it is not there, draws progress or the fault and ends this script run."""
     failed = _faults().get(slot)
     if failed and failed[0] == spec:
@@ -44,33 +44,32 @@ def compute(spec: Spec, kind: type[R], *, slot: str = "main") -> R:
     # A finished job holds its result; the engine's cache is the one place for those.
     del _jobs()[slot]
     try:
-        result = job.result()
+        return job.result()
     except Fault as fault:
         _faults()[slot] = (spec, fault.report)
         draw_fault(fault.report, slot)
         st.stop()
-    assert isinstance(result, kind)
-    return result
 
 
-def _jobs() -> dict[str, Job]:
-    jobs: dict[str, Job] = st.session_state.setdefault("jobs", {})
+def _jobs() -> dict[str, Job[Any]]:
+    jobs: dict[str, Job[Any]] = st.session_state.setdefault("jobs", {})
     return jobs
 
 
-def _faults() -> dict[str, tuple[Spec, FaultReport]]:
-    faults: dict[str, tuple[Spec, FaultReport]] = st.session_state.setdefault("faults", {})
+def _faults() -> dict[str, tuple[Spec[Any], FaultReport]]:
+    faults: dict[str, tuple[Spec[Any], FaultReport]] = st.session_state.setdefault("faults", {})
     return faults
 
 
-def _job_for(spec: Spec, slot: str) -> Job:
+def _job_for(spec: Spec[R], slot: str) -> Job[R]:
     running = _jobs().get(slot)
     if running is not None and running.spec == spec:
         return running
     if running is not None:
         running.cancel()
-    _jobs()[slot] = submit(spec)
-    return _jobs()[slot]
+    job = submit(spec)
+    _jobs()[slot] = job
+    return job
 
 
 @st.fragment(run_every=POLL_S)

@@ -12,7 +12,7 @@ from pages.shared.jobs import compute
 
 def draw_machine_status() -> None:
     """Draw the status; every absent feature says why."""
-    machine = compute(MachineSpec(), Machine, slot="machine")
+    machine = compute(MachineSpec(), slot="machine")
     versions, devices, sandbox = st.columns(3, gap="large")
     with versions:
         st.markdown("**PyTorch**")
@@ -40,9 +40,9 @@ def _draw_facts(machine: Machine) -> None:
 
 def _draw_engine(status: EngineStatus) -> None:
     state = "running" if status.alive else "not running; the next job starts it"
-    warm_up = f", warmed up in {status.warm_up_s:.1f} s" if status.warm_up_s else ""
+    warm_up = f", warmed up in {status.warm_s:.1f} s" if status.warm_s else ""
     restarts = f", restarted {status.restarts} times" if status.restarts else ""
-    jobs = f"{status.running} jobs running, {status.queued} waiting"
+    jobs = f"{status.running} jobs running, {status.waiting + status.measured_waiting} waiting"
     _draw_capability(
         Capability(
             name="compute engine",

@@ -5,20 +5,20 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import streamlit as st
 
 from engine.runner.contract import Spec
 
-S = TypeVar("S", bound=Spec)
+S = TypeVar("S", bound=Spec[Any])
 
 PARAMETER = "pinned"
 LARGEST_LINK = 4096
 
 
-def encode_spec(spec: Spec) -> str:
+def encode_spec(spec: Spec[Any]) -> str:
     """A spec as text for a link."""
     return base64.urlsafe_b64encode(zlib.compress(msgspec.msgpack.encode(spec), 9)).decode().rstrip("=")
 
@@ -30,7 +30,8 @@ def decode_spec(text: str, kind: type[S]) -> S | None:
     try:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpacker = zlib.decompressobj()
-        return msgspec.msgpack.decode(unpacker.decompress(packed, 16 * LARGEST_LINK), type=kind)
+        spec: S = msgspec.msgpack.decode(unpacker.decompress(packed, 16 * LARGEST_LINK), type=kind)
+        return spec
     except (ValueError, binascii.Error, zlib.error, msgspec.MsgspecError):
         return None
 
@@ -41,7 +42,7 @@ def pinned_spec(kind: type[S]) -> S | None:
     return decode_spec(text, kind) if text else None
 
 
-def draw_pin(spec: Spec) -> None:
+def draw_pin(spec: Spec[Any]) -> None:
     """The button that pins `spec` as A, or lets go of A."""
     if st.query_params.get(PARAMETER):
         st.button("Unpin A", icon=":material/keep_off:", on_click=_unpin, key="unpin", help="Stop comparing with A")
@@ -56,7 +57,7 @@ def draw_pin(spec: Spec) -> None:
         )
 
 
-def _pin(spec: Spec) -> None:
+def _pin(spec: Spec[Any]) -> None:
     st.query_params[PARAMETER] = encode_spec(spec)
 
 
