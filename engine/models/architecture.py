@@ -153,7 +153,21 @@ class Expression(Architecture, frozen=True, kw_only=True, tag="expression"):
 
     name: ExpressionName = "shared_leaf"
 
+    @property
+    def class_name(self) -> str:
+        """Class of engine/models/expression.py: "mul_self" is MulSelf."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
 
 AnyArchitecture = (
     Mlp | DynamicBlock | LinearStack | ResNet | Gpt | Recurrent | TiedLoop | Embedding | TwoTower | Expression
 )
+
+
+def constructor_arguments(architecture: AnyArchitecture) -> dict[str, object]:
+    """The arguments its module is built with: the fields, except what only the loss or nobody needs."""
+    if isinstance(architecture, Expression):
+        return {}
+    fields = msgspec.structs.asdict(architecture)
+    fields.pop("use_auxiliary_loss", None)
+    return fields

@@ -6,30 +6,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import torch
 from torch import nn
 
-from engine.models import expression
-from engine.models.architecture import Architecture, Expression
-from engine.models.dynamic_block import DynamicBlock
-from engine.models.embedding import Embedding
-from engine.models.gpt import Gpt
-from engine.models.linear_stack import LinearStack
+from engine.models.architecture import Expression
 from engine.models.loss import model_loss
-from engine.models.mlp import Mlp
-from engine.models.recurrent import Recurrent
-from engine.models.resnet import ResNet
+from engine.models.modules import module_for
+from engine.models.price import price
 from engine.models.spec import ModelSpec
-from engine.models.tied_loop import TiedLoop
 from engine.models.toggles import apply_toggles, run_under
-from engine.models.two_tower import TwoTower
 
-_MODULES: dict[str, type[nn.Module]] = {
-    module.__name__: module
-    for module in (DynamicBlock, Embedding, Gpt, LinearStack, Mlp, Recurrent, ResNet, TiedLoop, TwoTower)
-}
-_NOT_OF_THE_MODULE = {"use_auxiliary_loss"}
+__all__ = ["Built", "build", "price", "require_device"]
 
 
 @dataclass
@@ -75,7 +62,7 @@ def build(spec: ModelSpec) -> Built:
     require_device(spec.device)
     torch.manual_seed(spec.seed)
     if isinstance(spec.architecture, Expression):
-        return _build_expression(spec, spec.architecture)
+        return _build_expression(spec)
     model = module_for(spec.architecture)
     drawn = model.example_inputs(spec.batch)  # type: ignore[operator]
     target = model.example_target(spec.batch).to(spec.device) if spec.loss == "cross_entropy" else None  # type: ignore[operator]
@@ -84,12 +71,6 @@ def build(spec: ModelSpec) -> Built:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     apply_toggles(model, spec)
     return Built(spec, model, {name: _leaf(tensor, spec) for name, tensor in drawn.items()}, target)
-
-
-def module_for(architecture: Architecture) -> nn.Module:
-    """The module of `architecture` with fresh random weights, on the current default device."""
-    arguments = {k: v for k, v in msgspec.structs.asdict(architecture).items() if k not in _NOT_OF_THE_MODULE}
-    return _MODULES[type(architecture).__name__](**arguments)
 
 
 def require_device(device: str) -> None:
@@ -104,10 +85,9 @@ def require_device(device: str) -> None:
         raise ValueError(f"ModelSpec.device: {device!r} is not available here: {reason}. Use 'cpu'.")
 
 
-def _build_expression(spec: ModelSpec, architecture: Expression) -> Built:
-    name = "".join(part.capitalize() for part in architecture.name.split("_"))
-    model = getattr(expression, name)()
-    leaves = model.example_leaves(getattr(torch, spec.dtype))
+def _build_expression(spec: ModelSpec) -> Built:
+    model = module_for(spec.architecture)
+    leaves: dict[str, torch.Tensor] = model.example_leaves(getattr(torch, spec.dtype))  # type: ignore[operator]
     if spec.device != "cpu":
         leaves = {k: v.detach().to(spec.device).requires_grad_(v.requires_grad) for k, v in leaves.items()}
     apply_toggles(model, spec)
