@@ -1,5 +1,29 @@
-"""Torch Atlas engine: `run(spec)` computes a spec in a fresh worker and returns a result of plain values."""
+"""Torch Atlas' engine: `run(spec)` computes a spec in a worker process; specs and results need no torch."""
 
-from engine.runner import Fault, run
+from engine.runner import (
+    EngineStatus,
+    Fault,
+    FaultReport,
+    Job,
+    Result,
+    Spec,
+    engine_status,
+    run,
+    start_engine,
+    stop_engine,
+    submit,
+)
 
-__all__ = ["Fault", "run"]
+__all__ = [
+    "EngineStatus",
+    "Fault",
+    "FaultReport",
+    "Job",
+    "Result",
+    "Spec",
+    "engine_status",
+    "run",
+    "start_engine",
+    "stop_engine",
+    "submit",
+]

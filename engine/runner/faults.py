@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Literal
 
 import msgspec
@@ -20,6 +21,9 @@ FaultKind = Literal[
     "engine_down",
 ]
 
+_TEXT_LIMIT = 4000
+"""Characters of an original error text that are kept; PyTorch's longest are about 2,000."""
+
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
     """A fault as data: what happened, what to do next, and the original text where there is one."""
@@ -34,9 +38,150 @@ class Fault(Exception):
     """Raised by `run` when a job did not return a result."""
 
     def __init__(self, report: FaultReport) -> None:
-        super().__init__(f"{report.what} {report.remedy}".strip())
+        super().__init__(" ".join(part for part in (report.what, report.detail, report.remedy) if part))
         self.report = report
+
+    def __reduce__(self) -> tuple[type[Fault], tuple[FaultReport]]:
+        return Fault, (self.report,)
 
     @property
     def kind(self) -> FaultKind:
         return self.report.kind
+
+
+def refused(predicted_bytes: int, limit_bytes: int, what: str) -> FaultReport:
+    return FaultReport(
+        kind="refused",
+        what=f"Not started: it would need about {size(predicted_bytes)} and the limit is {size(limit_bytes)} "
+        f"(estimated, {predicted_bytes} bytes: {what}).",
+        remedy="Reduce the batch, the width or the number of layers and run again.",
+    )
+
+
+def invalid(text: str) -> FaultReport:
+    return FaultReport(
+        kind="invalid", what="These settings cannot be computed.", remedy="Change them and run again.", detail=text
+    )
+
+
+def timeout(limit_s: float) -> FaultReport:
+    return FaultReport(
+        kind="timeout",
+        what=f"Stopped: it ran longer than its limit of {limit_s:g} s.",
+        remedy="Make the model or the input smaller, or use fewer steps.",
+    )
+
+
+def cpu(limit_s: int) -> FaultReport:
+    return FaultReport(
+        kind="cpu",
+        what=f"Stopped: it used more than its limit of {limit_s} s of processor time.",
+        remedy="Make the model or the input smaller, or use fewer threads.",
+    )
+
+
+def memory(limit_bytes: int, text: str) -> FaultReport:
+    return FaultReport(
+        kind="memory",
+        what=f"Out of memory: it asked for more than its limit of {size(limit_bytes)}.",
+        remedy="Reduce the batch, the width or the number of layers; checkpointing also lowers the peak.",
+        detail=clip(text),
+    )
+
+
+def crash_signal(number: int, output: str) -> FaultReport:
+    return FaultReport(
+        kind="crash",
+        what=f"The worker process was ended by {signal_name(number)}.",
+        remedy="Nothing else is affected; run again, and report it if it repeats.",
+        detail=clip(output),
+    )
+
+
+def crash_exit(code: int, output: str) -> FaultReport:
+    return FaultReport(
+        kind="crash",
+        what=f"The worker process ended without a result, exit code {code}.",
+        remedy="Nothing else is affected; run again, and report it if it repeats.",
+        detail=clip(output),
+    )
+
+
+def bad_result(text: str) -> FaultReport:
+    return FaultReport(
+        kind="crash",
+        what="The worker process returned something that is not the result this spec declares.",
+        remedy="This is an error of the experiment; please report it.",
+        detail=clip(text),
+    )
+
+
+def too_big(received_bytes: int | None, cap_bytes: int, thing: str = "result") -> FaultReport:
+    received = f"{size(received_bytes)}, {received_bytes} bytes" if received_bytes is not None else "more"
+    return FaultReport(
+        kind="too_big",
+        what=f"The {thing} is larger than its cap of {size(cap_bytes)} ({received}).",
+        remedy="Ask for less: a smaller model, fewer steps or fewer samples.",
+    )
+
+
+def cancelled() -> FaultReport:
+    return FaultReport(kind="cancelled", what="Stopped on request.", remedy="Run again to compute it.")
+
+
+def torch_error(error: BaseException) -> FaultReport:
+    """The original type and text, even of an exception whose `__str__` raises."""
+    name = type(error).__name__
+    return FaultReport(
+        kind="torch_error",
+        what=f"PyTorch raised {name}." if not isinstance(error, SystemExit | KeyboardInterrupt) else f"{name} raised.",
+        remedy="The original text says what it could not do; change the settings it names.",
+        detail=clip(error_text(error)),
+    )
+
+
+def queue_full(length: int) -> FaultReport:
+    return FaultReport(
+        kind="queue_full",
+        what=f"Not started: {length} jobs are already waiting, which is the most that may wait.",
+        remedy="Wait for some to finish or stop them, then run again.",
+    )
+
+
+def engine_down(text: str, output: str = "") -> FaultReport:
+    return FaultReport(
+        kind="engine_down",
+        what=f"The engine process is not running: {text}.",
+        remedy="It restarts with the next job; run again.",
+        detail=clip(output),
+    )
+
+
+def error_text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as second:
+        return f"(the text of this error could not be read: {type(second).__name__})"
+
+
+def clip(text: str) -> str:
+    """At most `_TEXT_LIMIT` characters, of which the encoder can take each."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 2] + " …"
+
+
+def size(count_bytes: int | float) -> str:
+    """Bytes in words, binary units."""
+    value = float(count_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

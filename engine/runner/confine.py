@@ -1,0 +1,100 @@
+"""Confine a worker process: resource limits, Landlock, seccomp. What is absent is reported, never an error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from engine.runner import landlock, seccomp
+from engine.runner.contract import MEBIBYTE, Limits, Need
+
+if sys.platform != "win32":
+    import resource
+
+_REPORT_RESERVE_BYTES = 256 * MEBIBYTE
+"""Address space kept back between soft and hard limit, to word the fault when memory ran out."""
+
+_OOM_SCORE = 800
+"""The kernel's out-of-memory choice, -1000..1000: a worker goes long before the app."""
+
+
+class Feature(NamedTuple):
+    """One protection of this worker: in force or not, and in words what it does or why it is missing."""
+
+    name: str
+    applied: bool
+    detail: str
+
+
+_features: list[Feature] = []
+
+
+def applied_features() -> tuple[Feature, ...]:
+    """What `confine` did in this process; empty where it has not run (inline)."""
+    return tuple(_features)
+
+
+def confine(limits: Limits, needs: frozenset[Need], private: Path) -> None:
+    """Apply every protection this platform has; only files below `private` stay writable."""
+    _features[:] = [
+        _limit_resources(limits, needs),
+        _volunteer_for_oom(),
+        landlock.restrict(private, needs),
+        seccomp.restrict(needs),
+    ]
+
+
+def lift_memory_limit() -> None:
+    """Use the reserve, so that an out-of-memory fault can be worded and sent."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError, ValueError):
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _limit_resources(limits: Limits, needs: frozenset[Need]) -> Feature:
+    name = "resource limits"
+    if sys.platform == "win32":
+        return Feature(name, False, "Windows has no setrlimit; only the wall clock is enforced")
+    missing = []
+    for what, soft, hard in _wanted(limits, needs):
+        try:
+            resource.setrlimit(getattr(resource, what), (soft, hard))
+        except (OSError, ValueError) as error:
+            missing.append(f"{what}: {error}")
+    if missing:
+        return Feature(name, False, "not accepted here: " + "; ".join(missing))
+    space = "no limit on address space" if "accelerator" in needs else "address space"
+    return Feature(name, True, f"{space}, processor time and file size; no core files")
+
+
+def _wanted(limits: Limits, needs: frozenset[Need]) -> list[tuple[str, int, int]]:
+    wanted = [
+        ("RLIMIT_CORE", 0, 0),
+        ("RLIMIT_CPU", limits.cpu_s, limits.cpu_s + 1),
+        ("RLIMIT_FSIZE", limits.file_bytes, limits.file_bytes),
+    ]
+    baseline = _address_space_bytes()
+    if baseline is not None and "accelerator" not in needs:
+        ceiling = baseline + limits.memory_bytes
+        wanted.append(("RLIMIT_AS", ceiling, ceiling + _REPORT_RESERVE_BYTES))
+    return wanted
+
+
+def _address_space_bytes() -> int | None:
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _volunteer_for_oom() -> Feature:
+    try:
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    except OSError as error:
+        return Feature("killed first when memory runs out", False, f"{error.strerror}: /proc/self/oom_score_adj")
+    return Feature("killed first when memory runs out", True, f"oom_score_adj {_OOM_SCORE}")

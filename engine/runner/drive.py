@@ -1,0 +1,100 @@
+"""Drive one job through one worker: request out, frames in, and how it ended in words."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from engine.runner import faults, wire
+from engine.runner.backend import Backend, Worker
+from engine.runner.contract import Result, Spec
+from engine.runner.faults import Fault, FaultReport
+from engine.runner.job import Job
+from engine.runner.wire import Exit, Progress, Request
+
+_ENDED_LIMIT_S = 5.0
+"""How long after the stream ended the exit status may take to arrive."""
+
+Key = tuple[str, bytes]
+
+
+def key_of(spec: Spec[Any]) -> Key:
+    """What identifies a spec: its class and its encoded fields."""
+    return wire.spec_name(type(spec)), msgspec.msgpack.encode(spec)
+
+
+def drive(job: Job[Any], backend: Backend) -> int:
+    """Compute `job` in a fresh worker and finish it; the encoded size of its result in bytes, 0 for a fault."""
+    for attempt in (1, 2):
+        try:
+            worker = backend.open_worker(job.spec.limits.wall_s)
+        except Fault as fault:
+            job.finish(fault.report)
+            return 0
+        try:
+            outcome, size_bytes, heard = _converse(job, worker)
+        finally:
+            worker.close()
+        if not heard and attempt == 1 and isinstance(outcome, FaultReport) and outcome.kind == "engine_down":
+            continue  # the engine was ended before this job reached it; the next one starts afresh
+        return size_bytes if job.finish(outcome) else 0
+    raise AssertionError("unreachable")
+
+
+def _converse(job: Job[Any], worker: Worker) -> tuple[Result | FaultReport, int, bool]:
+    """(outcome, encoded bytes of the result, whether the worker said anything)."""
+    if not job.begin(worker.kill):
+        return faults.cancelled(), 0, True
+    name, fields = key_of(job.spec)
+    caps_bytes = {
+        wire.PROGRESS: wire.SMALL_FRAME_BYTES,
+        wire.FAULT: wire.SMALL_FRAME_BYTES,
+        wire.RESULT: job.spec.limits.result_bytes,
+    }
+    heard = False
+    try:
+        _send(worker, Request(name, fields))
+        while (frame := wire.read_frame(worker.read_fd, caps_bytes)) is not None:
+            heard = True
+            kind, data = frame
+            if kind == wire.PROGRESS:
+                told = msgspec.msgpack.decode(data, type=Progress)
+                job.progress(told.stage, told.fraction)
+            elif kind == wire.FAULT:
+                return msgspec.msgpack.decode(data, type=FaultReport), 0, True
+            else:
+                return _result_decoder(job.spec.result).decode(data), len(data), True
+    except wire.FrameTooBig as error:
+        return faults.too_big(error.announced_bytes, job.spec.limits.result_bytes), 0, True
+    except (ValueError, msgspec.DecodeError) as error:
+        return faults.bad_result(faults.error_text(error)), 0, True
+    return _explain(worker.ended(_ENDED_LIMIT_S), job.spec), 0, heard
+
+
+def _send(worker: Worker, request: Request) -> None:
+    with contextlib.suppress(OSError):  # it may have ended already; reading tells how
+        wire.write_frame(worker.write_fd, wire.REQUEST, msgspec.msgpack.encode(request))
+
+
+@lru_cache(maxsize=256)
+def _result_decoder(kind: type[Result]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind)
+
+
+def _explain(ended: Exit | None, spec: Spec[Any]) -> FaultReport:
+    """The fault for a worker that ended without a final frame."""
+    limits = spec.limits
+    if ended is None:
+        return faults.engine_down("it ended while this job was with it")
+    if ended.timed_out:
+        return faults.timeout(limits.wall_s)
+    if ended.signal and ended.cpu_s >= limits.cpu_s:
+        return faults.cpu(limits.cpu_s)
+    if faults.signal_name(ended.signal) == "SIGKILL" and ended.peak_bytes > limits.memory_bytes // 2:
+        return faults.memory(limits.memory_bytes, "ended by the system, most likely because its memory ran out")
+    if ended.signal:
+        return faults.crash_signal(ended.signal, ended.output)
+    return faults.crash_exit(ended.code, ended.output)
