@@ -74,7 +74,7 @@ def _decode_spec(request: bytes, extra: frozenset[str]) -> Spec[Any]:
     try:
         asked = msgspec.msgpack.decode(request, type=Request)
         spec: Spec[Any] = msgspec.msgpack.decode(asked.fields, type=find_spec_class(asked.spec, extra))
-        except (ValueError, ImportError) as error:
+    except (ValueError, ImportError) as error:
         raise _InvalidSpecError(faults.error_text(error)) from error
     return spec
 
