@@ -1,0 +1,70 @@
+"""Whose memory a saved tensor is: parameter, input, buffer, or the operation that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from engine import recorded
+from engine.graph.spec import OwnerKind
+
+Owner = tuple[str, OwnerKind]
+
+
+class Owners:
+    """Names of the tensors a person knows, by identity and by storage; counts each storage once."""
+
+    def __init__(self, model: nn.Module | None, inputs: Mapping[str, torch.Tensor]) -> None:
+        self.totals: dict[OwnerKind, int] = {"parameter": 0, "input": 0, "buffer": 0, "intermediate": 0}
+        self.ids: dict[Any, int] = {}
+        self.nodes: list[Any] = []
+        self._tensors: dict[int, Owner] = {}
+        self._storages: dict[int, Owner] = {}
+        self._numbers: dict[int, int] = {}
+        self._unnamed = 0
+        if model is not None:
+            self._learn(model.named_parameters(), "parameter")
+            self._learn(model.named_buffers(), "buffer")
+        self._learn(inputs.items(), "input")
+
+    def _learn(self, named: Any, kind: OwnerKind) -> None:
+        for name, tensor in named:
+            self._tensors.setdefault(id(tensor), (name, kind))
+            self._remember_storage(tensor, (name, kind))
+
+    def _remember_storage(self, tensor: torch.Tensor, owner: Owner) -> None:
+        for key, _ in recorded.storages_of(tensor):
+            self._storages.setdefault(key, owner)
+
+    def leaf(self, variable: torch.Tensor) -> Owner:
+        """Name and kind of a leaf an accumulator belongs to; leaves nobody named are numbered."""
+        owner = self._tensors.get(id(variable))
+        if owner is None:
+            kind: OwnerKind = "parameter" if isinstance(variable, nn.Parameter) else "input"
+            owner = (f"leaf[{self._unnamed}]", kind)
+            self._unnamed += 1
+            self._tensors[id(variable)] = owner
+            self._remember_storage(variable, owner)
+        return owner
+
+    def of(self, storages: tuple[tuple[int, int], ...]) -> Owner | None:
+        """The parameter, input, buffer or known intermediate that shares a storage."""
+        return self._storages.get(storages[0][0]) if storages else None
+
+    def made_by(self, node: Any | None) -> Owner:
+        """The operation that made an intermediate, as `name #id`; empty for a tensor autograd did not make."""
+        if node is None:
+            return "", "intermediate"
+        number = self.ids.get(node)
+        return (node.name() if number is None else f"{node.name()} #{number}"), "intermediate"
+
+    def count(self, storages: tuple[tuple[int, int], ...], kind: OwnerKind) -> int | None:
+        """Number of the (first) storage in order of discovery; each storage adds to the totals once."""
+        for key, size in storages:
+            if key not in self._numbers:
+                self._numbers[key] = len(self._numbers)
+                self.totals[kind] += size
+        return self._numbers[storages[0][0]] if storages else None

@@ -1,0 +1,109 @@
+"""trace_graph: walk the recorded autograd graph iteratively and describe every node without changing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import torch
+from torch import nn
+
+from engine import recorded
+from engine.graph.nodes import NodeReader
+from engine.graph.owners import Owners
+from engine.graph.recording import latest_recording
+from engine.graph.release import release_iteratively
+from engine.graph.roots import named_inputs, named_tensors
+from engine.graph.spec import Edge, Graph, Node, Root
+from engine.graph.texts import name_of
+
+
+def trace_graph(outputs: Any, model: nn.Module | None = None, inputs: Any = None) -> Graph:
+    """Read the autograd graph behind `outputs`: a tensor, or tuples, lists, mappings and dataclasses of tensors.
+
+    `model` names parameters and buffers and supplies module paths and source lines when its forward ran inside
+    `record_forward(model)`; `inputs` (mapping, sequence or tensor) names inputs. Read before `backward()`: it frees what
+    was saved. Changes nothing: no recompute, no version bump, no reference kept. A field that cannot be read says why.
+    """
+    return read_graph(list(named_tensors(outputs, "output")), model, named_inputs(inputs))[0]
+
+
+def read_graph(
+    found: list[tuple[str, torch.Tensor | str]], model: nn.Module | None, inputs: dict[str, torch.Tensor]
+) -> tuple[Graph, dict[Any, int]]:
+    """The graph behind named tensors (or notes), and the number of each node; dropping those numbers lets it go."""
+    owners = Owners(model, inputs)
+    tensors = [(name, value, *_gradient_edge(value)) for name, value in found if isinstance(value, torch.Tensor)]
+    edges = _discover([node for _, _, node, _ in tensors if node is not None], owners)
+    reader = NodeReader(owners, latest_recording(model))
+    nodes = reader.read()
+    release_iteratively(owners.nodes, edges)
+    return Graph(
+        nodes=_with_hooks(nodes, reader.hooks | _root_hooks(tensors, owners)),
+        edges=tuple(edges),
+        roots=tuple(_root(name, tensor, node, note, owners) for name, tensor, node, note in tensors),
+        saved_bytes=sum(owners.totals.values()),
+        parameter_bytes=owners.totals["parameter"],
+        input_bytes=owners.totals["input"],
+        buffer_bytes=owners.totals["buffer"],
+        intermediate_bytes=owners.totals["intermediate"],
+        dropped_slots=reader.saved.dropped,
+        notes=tuple(f"{name} is skipped: {value}" for name, value in found if isinstance(value, str)),
+    ), owners.ids
+
+
+def _discover(starts: list[Any], owners: Owners) -> list[Edge]:
+    """Number every node reachable from `starts` breadth first and return the edges, empty slots included."""
+    nodes, ids, edges = owners.nodes, owners.ids, []
+    for start in starts:
+        if start not in ids:
+            ids[start] = len(nodes)
+            nodes.append(start)
+    for source, node in enumerate(nodes):
+        for output_nr, (target, input_nr) in enumerate(node.next_functions):
+            if target is None:
+                edges.append(Edge(source, output_nr, None, input_nr))
+                continue
+            number = ids.get(target)
+            if number is None:
+                number = ids[target] = len(nodes)
+                nodes.append(target)
+            edges.append(Edge(source, output_nr, number, input_nr))
+    return edges
+
+
+def _gradient_edge(tensor: torch.Tensor) -> tuple[Any | None, str]:
+    """(grad_fn, why there is none)."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError as error:
+        return None, str(error)
+    return node, "" if node is not None else _why_no_node(tensor)
+
+
+def _why_no_node(tensor: torch.Tensor) -> str:
+    kind = "" if type(tensor) is torch.Tensor else f"{type(tensor).__name__}: "
+    if recorded.is_view(tensor):
+        kind = f"{type(tensor).__name__}, a view of a {recorded.base_type(tensor)}: "
+    if tensor.requires_grad:
+        return f"{kind}a leaf: it requires grad but no operation made it"
+    if tensor.is_inference():
+        return f"{kind}made under inference_mode: autograd recorded nothing"
+    return f"{kind}does not require grad: made without grad mode, detached, or from tensors that need no gradient"
+
+
+def _root(name: str, tensor: torch.Tensor, node: Any | None, note: str, owners: Owners) -> Root:
+    described = recorded.shape_of(tensor)
+    number = None if node is None else owners.ids[node]
+    return Root(name, number, tensor.output_nr, described, name_of(tensor.dtype), note)
+
+
+def _root_hooks(tensors: list[Any], owners: Owners) -> dict[int, tuple[str, ...]]:
+    found = {owners.ids[node]: recorded.tensor_hooks(tensor) for _, tensor, node, _ in tensors if node is not None}
+    return {number: hooks for number, hooks in found.items() if hooks}
+
+
+def _with_hooks(nodes: list[Node], hooks: dict[int, tuple[str, ...]]) -> tuple[Node, ...]:
+    for number, names in hooks.items():
+        nodes[number] = msgspec.structs.replace(nodes[number], hooks=names)
+    return tuple(nodes)
