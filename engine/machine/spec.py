@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from engine.runner.contract import Result, Spec
+from engine.runner.contract import Limits, Need, Result, Spec
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,10 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(Result, frozen=True, kw_only=True):
-    """Versions, devices and capabilities as read in a worker process."""
+    """Versions, devices and capabilities as read in a worker process.
+
+    `cores` are those this process may use, `memory_bytes` the machine's or the container's limit, 0 when unknown.
+    """
 
     torch_version: str
     python_version: str
@@ -45,7 +48,9 @@ class Machine(Result, frozen=True, kw_only=True):
 
 
 class MachineSpec(Spec[Machine], frozen=True, kw_only=True):
-    """Read the machine's status."""
+    """Read the machine's status; runs the compiler to ask its version and opens the accelerators to ask theirs."""
 
     verb: ClassVar[str] = "inspect_machine"
     result: ClassVar[type[Result]] = Machine
+    needs: ClassVar[frozenset[Need]] = frozenset({"compiler", "accelerator"})
+    limits: ClassVar[Limits] = Limits(wall_s=30.0, cpu_s=30)

@@ -91,7 +91,7 @@ def _explain(ended: Exit | None, spec: Spec[Any]) -> FaultReport:
         return faults.engine_down("it ended while this job was with it")
     if ended.timed_out:
         return faults.timeout(limits.wall_s)
-    if ended.signal and ended.cpu_s >= limits.cpu_s:
+    if faults.signal_name(ended.signal) == "SIGXCPU" or (ended.signal and ended.cpu_s >= limits.cpu_s):
         return faults.cpu(limits.cpu_s)
     if faults.signal_name(ended.signal) == "SIGKILL" and ended.peak_bytes > limits.memory_bytes // 2:
         return faults.memory(limits.memory_bytes, "ended by the system, most likely because its memory ran out")
