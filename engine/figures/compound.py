@@ -1,0 +1,230 @@
+"""Frames inside frames: every open group is laid out on its own and then placed as one item of its parent.
+
+So frames never overlap anything, and a group's picture does not change when another one opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from engine.figures.hierarchy import Item
+from engine.figures.layout import lay_out
+from engine.figures.level import Curve, Drawing, Level, Link
+
+PAD_X = 14.0
+HEADER = 34.0
+FOOTER = 14.0
+
+Size = tuple[float, float]
+Place = tuple[float, float, float, float]
+"""x, y of the top left corner, width, height."""
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """Places of all visible boxes and open frames by address, one curve per wire, and the size of it all."""
+
+    boxes: dict[str, Place]
+    frames: dict[str, Place]
+    curves: tuple[Curve, ...]
+    width: float
+    height: float
+
+
+class _Frame:
+    """One open group while it is being laid out: its items and ports, and links by (origin, from, to)."""
+
+    __slots__ = ("drawing", "index", "links", "order", "ports_in", "ports_out", "sizes")
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+        self.links: dict[tuple[str, str, str], int] = {}
+        self.ports_in: dict[str, None] = {}
+        self.ports_out: dict[str, None] = {}
+        self.order: list[str] = []
+        self.sizes: dict[str, Size] = {}
+        self.drawing = Drawing((), (), (), 0.0, 0.0, (), 0)
+
+    def centre(self, name: str) -> tuple[float, float]:
+        number = self.index[name]
+        return self.drawing.x[number], self.drawing.y[number]
+
+
+def compose(
+    root: Item,
+    opened: frozenset[str],
+    wires: Sequence[tuple[Item, Item]],
+    size_of: Callable[[Item], Size],
+    header_of: Callable[[Item], float],
+    aspect: float = 1.7,
+    backward: bool = False,
+) -> Picture:
+    """Lay out everything visible. `wires` join visible boxes, source before target; `header_of` is a title's width.
+
+    `backward` turns the page by 180 degrees: the loss on top and every curve from the loss towards the leaves.
+    """
+    parents = visible_parents(root, opened)
+    frames: dict[str, _Frame] = {item.address: _Frame() for item in _open_groups(root, opened)}
+    routes = [_route(frames, parents, source, target) for source, target in wires]
+    for group in reversed(_open_groups(root, opened)):
+        _lay_out_frame(group, frames, opened, size_of, aspect, group is root)
+        frame = frames[group.address]
+        inner = max(frame.drawing.width, header_of(group) - 2 * PAD_X if group is not root else 0.0)
+        size = (inner + 2 * PAD_X, frame.drawing.height + HEADER + FOOTER)
+        if group is not root:
+            frames[parents[group.address].address].sizes[group.address] = size
+    picture = _assemble(root, opened, frames, routes, FOOTER if backward else HEADER)
+    return _turned(picture) if backward else picture
+
+
+def visible_parents(root: Item, opened: frozenset[str]) -> dict[str, Item]:
+    """The open group around every visible box and frame."""
+    return {child.address: group for group in _open_groups(root, opened) for child in group.children}
+
+
+def _open_groups(root: Item, opened: frozenset[str]) -> list[Item]:
+    found, stack = [], [root]
+    while stack:
+        group = stack.pop()
+        found.append(group)
+        stack.extend(child for child in reversed(group.children) if child.children and child.address in opened)
+    return found
+
+
+def _ancestors(parents: Mapping[str, Item], item: Item) -> list[Item]:
+    chain = [item]
+    while chain[-1].address in parents and chain[-1].role != "root":
+        above = parents[chain[-1].address]
+        if above is chain[-1]:
+            break
+        chain.append(above)
+    return chain
+
+
+Step = tuple[str, tuple[str, str, str]]
+"""(frame address, link key) of one piece of a wire."""
+
+
+def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], source: Item, target: Item) -> list[Step]:
+    """Register the pieces of one wire: out of its frames, across, and into the target's frames."""
+    up, down = _ancestors(parents, source), _ancestors(parents, target)
+    while len(up) > 1 and len(down) > 1 and up[-2] is down[-2]:
+        up.pop()
+        down.pop()
+    origin = source.address
+    steps: list[Step] = []
+    for inner, group in zip(up[:-2], up[1:-1], strict=True):
+        frames[group.address].ports_out[origin] = None
+        steps.append((group.address, (origin, inner.address, f"out\0{origin}")))
+    steps.append((up[-1].address, (origin, up[-2].address, down[-2].address)))
+    for inner, group in zip(reversed(down[:-2]), reversed(down[1:-1]), strict=True):
+        frames[group.address].ports_in[origin] = None
+        steps.append((group.address, (origin, f"in\0{origin}", inner.address)))
+    for address, key in steps:
+        frames[address].links.setdefault(key, len(frames[address].links))
+    return steps
+
+
+def _lay_out_frame(
+    group: Item,
+    frames: dict[str, _Frame],
+    opened: frozenset[str],
+    size_of: Callable[[Item], Size],
+    aspect: float,
+    outermost: bool,
+) -> None:
+    frame = frames[group.address]
+    ports_in, ports_out = [f"in\0{p}" for p in frame.ports_in], [f"out\0{p}" for p in frame.ports_out]
+    for child in group.children:
+        if child.address not in frame.sizes:
+            frame.sizes[child.address] = size_of(child)
+    frame.order = [*ports_in, *(child.address for child in group.children), *ports_out]
+    frame.index = {name: number for number, name in enumerate(frame.order)}
+    bundles: dict[str, int] = {}
+    links = [
+        Link(
+            frame.index[start],
+            frame.index[end],
+            _port_dx(frames, frame, start, f"out\0{origin}"),
+            None if end not in frames else _port_dx(frames, frame, end, f"in\0{origin}"),
+            bundles.setdefault(origin, len(bundles)),
+        )
+        for origin, start, end in frame.links
+    ]
+    frame.drawing = lay_out(
+        Level(
+            [frame.sizes.get(name, (0.0, 0.0)) for name in frame.order],
+            links,
+            frozenset(range(len(ports_in))),
+            frozenset(range(len(frame.order) - len(ports_out), len(frame.order))),
+            aspect if outermost or len(group.children) > 3 else 0.0,
+        )
+    )
+
+
+def _port_dx(frames: dict[str, _Frame], around: _Frame, name: str, port: str) -> float:
+    """Where an edge leaves or enters `name`, from its centre; frames have their own ports."""
+    inner = frames.get(name)
+    if inner is None or not name:
+        return 0.0
+    extra = around.sizes[name][0] - 2 * PAD_X - inner.drawing.width
+    return inner.centre(port)[0] + PAD_X + extra / 2 - around.sizes[name][0] / 2
+
+
+def _assemble(
+    root: Item,
+    opened: frozenset[str],
+    frames: dict[str, _Frame],
+    routes: list[list[Step]],
+    top_padding: float,
+) -> Picture:
+    boxes: dict[str, Place] = {}
+    open_places: dict[str, Place] = {}
+    origins: dict[str, tuple[float, float]] = {root.address: (0.0, 0.0)}
+    for group in _open_groups(root, opened):
+        frame, (left, top) = frames[group.address], origins[group.address]
+        for child in group.children:
+            (x, y), (width, height) = frame.centre(child.address), frame.sizes[child.address]
+            place = (left + x - width / 2, top + y - height / 2, width, height)
+            if child.children and child.address in opened:
+                open_places[child.address] = place
+                extra = width - 2 * PAD_X - frames[child.address].drawing.width
+                origins[child.address] = (place[0] + PAD_X + extra / 2, place[1] + top_padding)
+            else:
+                boxes[child.address] = place
+    curves = tuple(_join(frames, origins, steps) for steps in routes)
+    outer = frames[root.address].drawing
+    return Picture(boxes, open_places, curves, outer.width, outer.height)
+
+
+def _join(frames: dict[str, _Frame], origins: dict[str, tuple[float, float]], steps: list[Step]) -> Curve:
+    points: list[float] = []
+    for address, key in steps:
+        frame, (left, top) = frames[address], origins[address]
+        curve = frame.drawing.curves[frame.links[key]]
+        piece = [value + (top if i % 2 else left) for i, value in enumerate(curve)]
+        if points and (points[-2], points[-1]) != (piece[0], piece[1]):
+            points += [points[-2], points[-1], piece[0], piece[1], piece[0], piece[1]]
+        points += piece[2:] if points else piece
+    return tuple(points)
+
+
+def _turned(picture: Picture) -> Picture:
+    width, height = picture.width, picture.height
+
+    def turn(place: Place) -> Place:
+        return width - place[0] - place[2], height - place[1] - place[3], place[2], place[3]
+
+    return Picture(
+        {address: turn(place) for address, place in picture.boxes.items()},
+        {address: turn(place) for address, place in picture.frames.items()},
+        tuple(_turned_curve(curve, width, height) for curve in picture.curves),
+        width,
+        height,
+    )
+
+
+def _turned_curve(curve: Curve, width: float, height: float) -> Curve:
+    turned = [(height if i % 2 else width) - value for i, value in enumerate(curve)]
+    return tuple(value for i in range(len(turned) - 2, -1, -2) for value in (turned[i], turned[i + 1]))

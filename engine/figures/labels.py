@@ -1,0 +1,250 @@
+"""The words in and beside every box, and the room they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from engine.figures.fold import Folded, box_kind, is_leaf, leaf_kind, leaf_name, operation_name
+from engine.figures.hierarchy import Item
+from engine.figures.units import format_bytes, format_count, format_shape, shorten
+from engine.graph.spec import Graph, Node
+
+TITLE = 7.4
+"""Mean width of a title letter in pixels at zoom 1; `SMALL` the same for small print and markers."""
+SMALL = 6.0
+MINIMUM, MAXIMUM = 96.0, 250.0
+MARKERS = 4
+"""Leaf markers shown in full on one box."""
+
+
+class Marker(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A leaf at the box that uses it: its address, short text and owner kind."""
+
+    address: str
+    text: str
+    kind: str
+    tooltip: str
+
+
+class Text(msgspec.Struct, frozen=True):
+    """All words of one box, and its size (width, height) at zoom 1."""
+
+    title: str
+    kind: str
+    lines: tuple[str, ...]
+    leaves: tuple[Marker, ...]
+    saved_bytes: int
+    dropped: int
+    outputs: tuple[str, ...]
+    empty: tuple[int, ...]
+    tooltip: tuple[str, ...]
+    size: tuple[float, float]
+
+
+class Labels:
+    """Words for the boxes of one folded graph; every box is worked out once."""
+
+    def __init__(
+        self, graph: Graph, folded: Folded, names: list[str], types: dict[str, str], added: frozenset[int]
+    ) -> None:
+        self.graph, self.folded, self.names, self.types, self.added = graph, folded, names, types, added
+        self._texts: dict[tuple[str, bool], Text] = {}
+        self._members: dict[str, tuple[int, ...]] = {}
+        self._outputs: dict[int, list[str]] = {}
+        self._empty: dict[int, list[int]] = {}
+        for root in graph.roots:
+            if root.node is not None:
+                self._outputs.setdefault(root.node, []).append(root.name)
+        for edge in graph.edges:
+            if edge.target is None:
+                self._empty.setdefault(folded.host[edge.source], []).append(edge.output_nr)
+
+    def members(self, item: Item) -> tuple[int, ...]:
+        """Node ids a box stands for: boxes inside, what they absorbed, and their leaves."""
+        if item.address not in self._members:
+            found: dict[int, None] = {}
+            for box in self.folded.order[item.first : item.last]:
+                found[self.folded.copies.get(box, box)] = None
+                found.update(dict.fromkeys(self.folded.absorbed.get(box, ())))
+                found.update(dict.fromkeys(use.node for use in self.folded.leaves.get(box, ())))
+            self._members[item.address] = tuple(found)
+        return self._members[item.address]
+
+    def leaf_members(self) -> dict[str, tuple[int, ...]]:
+        """Every leaf's own address to its node."""
+        return {self.names[node.id]: (node.id,) for node in self.graph.nodes if is_leaf(node)}
+
+    def mark(self, item: Item) -> str:
+        """ "added" when nothing in the box has a partner in run A, for a group also "added" with some."""
+        if not self.added or item.first >= item.last:
+            return ""
+        own = [self.folded.copies.get(box, box) for box in self.folded.order[item.first : item.last]]
+        return "added" if (any if item.children else all)(i in self.added for i in own) else ""
+
+    def text(self, item: Item, is_open: bool) -> Text:
+        """The words of a box (closed) or frame (open)."""
+        key = (item.address, is_open)
+        if key not in self._texts:
+            self._texts[key] = self._group(item, is_open) if item.children else self._node(item)
+        return self._texts[key]
+
+    def _node(self, item: Item) -> Text:
+        if item.node in self.folded.copies:
+            return self._leaf_box(self.graph.nodes[self.folded.copies[item.node]])
+        node = self.graph.nodes[item.node]
+        if is_leaf(node):
+            return self._leaf_box(node)
+        absorbed = [self.graph.nodes[i] for i in self.folded.absorbed.get(node.id, ())]
+        saved, dropped = saved_by([node, *absorbed])
+        shape = format_shape(node.inputs[0].shape) if node.inputs else ""
+        facts = [fact for fact in (shape, f"saves {format_bytes(saved)}" if saved else "") if fact]
+        lines = [shorten(item.title or _tail(node.module), 34)] if item.title or node.module else []
+        lines += [" · ".join(facts)] if facts else []
+        lines += [_dropped(dropped)] if dropped else []
+        leaves = self._markers(node)
+        outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
+        title = shorten(operation_name(node.name), 30)
+        return Text(
+            title=title,
+            kind=box_kind(node),
+            lines=tuple(lines),
+            leaves=leaves,
+            saved_bytes=saved,
+            dropped=dropped,
+            outputs=outputs,
+            empty=tuple(sorted(self._empty.get(node.id, ()))),
+            tooltip=self._tooltip(node, absorbed, saved),
+            size=size_for(title, lines, leaves, outputs),
+        )
+
+    def _tooltip(self, node: Node, absorbed: list[Node], saved: int) -> tuple[str, ...]:
+        lines = [shorten(node.name, 80)]
+        lines += [f"in {shorten(node.module, 80)}"] if node.module else []
+        lines += [f"output {i}: {_tensor(m.shape, m.dtype)}" for i, m in enumerate(node.inputs[:4])]
+        lines += [f"saves {format_bytes(saved)} in {len(node.saved)} slots"] if node.saved else []
+        lines += (
+            [f"empty slots: {', '.join(map(str, sorted(self._empty[node.id])[:8]))}"] if node.id in self._empty else []
+        )
+        lines += [f"folded in: {', '.join(operation_name(n.name) for n in absorbed[:6])}"] if absorbed else []
+        if node.source is not None:
+            lines.append(shorten(f"{node.source.file}:{node.source.line}  {node.source.text}", 90))
+        return tuple(lines)
+
+    def _markers(self, node: Node) -> tuple[Marker, ...]:
+        found = []
+        for use in self.folded.leaves.get(node.id, ()):
+            leaf = self.graph.nodes[use.node]
+            shape = format_shape(leaf.inputs[0].shape) if leaf.inputs else ""
+            short = use.name.rpartition(".")[2]
+            through = f" through {' and '.join(use.through)}" if use.through else ""
+            tip = f"{shorten(use.name, 80)} {shape}{through}"
+            found.append(Marker(self.names[leaf.id], f"{shorten(short, 18)} {shape}".strip(), use.kind, tip))
+        return tuple(found)
+
+    def _leaf_box(self, node: Node) -> Text:
+        shape = _tensor(node.inputs[0].shape, node.inputs[0].dtype) if node.inputs else ""
+        title, lines = shorten(leaf_name(node), 30), [shape] if shape else []
+        outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
+        return Text(
+            title=title,
+            kind=leaf_kind(node, {}),
+            lines=tuple(lines),
+            leaves=(),
+            saved_bytes=0,
+            dropped=0,
+            outputs=outputs,
+            empty=(),
+            tooltip=(shorten(node.name, 80), shorten(leaf_name(node), 80), *lines),
+            size=size_for(title, lines, (), outputs),
+        )
+
+    def _group(self, item: Item, is_open: bool) -> Text:
+        ids = self.members(item)
+        nodes = [self.graph.nodes[i] for i in ids]
+        saved, dropped = saved_by(nodes)
+        leaves = sum(is_leaf(node) for node in nodes)
+        kind = self.types.get(item.path, "") if item.role == "module" else ""
+        facts = [f"{format_count(len(ids))} nodes"]
+        facts += [f"{format_count(leaves)} leaves"] if leaves else []
+        lines = [shorten(kind, 34)] if kind else []
+        lines.append(" · ".join(facts))
+        lines += [f"saves {format_bytes(saved)}"] if saved else []
+        lines += [_dropped(dropped)] if dropped else []
+        title = shorten(item.title, 30)
+        outputs = tuple(shorten(name, 40) for i in ids for name in self._outputs.get(i, ()))
+        if is_open:
+            lines = [
+                part for part in (shorten(kind, 34), facts[0], f"saves {format_bytes(saved)}" if saved else "") if part
+            ]
+            size = (TITLE * len(title) + SMALL * len(" · ".join(lines)) + 60, 0.0)
+        else:
+            size = size_for(title, lines, (), outputs)
+            size = (size[0] + 20, size[1])
+        return Text(
+            title=title,
+            kind="module",
+            lines=tuple(lines),
+            leaves=(),
+            saved_bytes=saved,
+            dropped=dropped,
+            outputs=outputs,
+            empty=(),
+            tooltip=(shorten(item.path or item.title, 80), *lines),
+            size=size,
+        )
+
+
+def saved_by(nodes: Iterable[Node]) -> tuple[int, int]:
+    """(bytes kept alive, each storage once; slots dropped by a hook)."""
+    storages: dict[int, int] = {}
+    loose = dropped = 0
+    for node in nodes:
+        for slot in node.saved:
+            dropped += slot.dropped
+            if slot.dropped or slot.unavailable:
+                continue
+            if slot.storage_id is None:
+                loose += slot.bytes
+            else:
+                storages[slot.storage_id] = slot.storage_bytes
+    return sum(storages.values()) + loose, dropped
+
+
+def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: tuple[str, ...]) -> tuple[float, float]:
+    """Width and height that hold the words, within limits; the canvas shortens what still does not fit."""
+    widest = max([TITLE * len(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
+    widest = max(widest, max((marker_width(leaf) for leaf in leaves[:MARKERS]), default=0.0) + 16)
+    widest = max(widest, max((SMALL * len(name) + 40 for name in outputs), default=0.0))
+    width = min(MAXIMUM, max(MINIMUM, widest))
+    rows = marker_rows(leaves, width - 16)
+    return round(width), 26.0 + 15 * len(lines) + 19 * rows + (3 if rows else 0) + (17 if outputs else 0) + 4
+
+
+def marker_width(leaf: Marker) -> float:
+    """Width of one leaf marker."""
+    return SMALL * len(leaf.text) + 24
+
+
+def marker_rows(leaves: tuple[Marker, ...], room: float) -> int:
+    """Rows the markers take when set like words."""
+    rows, cursor = 0, room + 1
+    for leaf in leaves[:MARKERS]:
+        width = min(room, marker_width(leaf))
+        if cursor + width > room:
+            rows, cursor = rows + 1, 0.0
+        cursor += width + 4
+    return rows + (1 if len(leaves) > MARKERS else 0)
+
+
+def _tensor(shape: tuple[int, ...] | None, dtype: str) -> str:
+    return f"{format_shape(shape)} {dtype.removeprefix('torch.')}"
+
+
+def _dropped(slots: int) -> str:
+    return f"{slots} {'slot' if slots == 1 else 'slots'} dropped"
+
+
+def _tail(module: str) -> str:
+    return ".".join(module.split(".")[-2:])

@@ -1,0 +1,258 @@
+"""One level of a layered drawing: layers by longest path, order by barycentre, positions by isotonic regression.
+
+Items are numbered in forward order, so every edge goes from a lower to a higher number and no cycle can occur. Long
+chains are broken into columns, read like a page: down, then on to the next. Deterministic, no recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.figures.columns import break_columns, draw_curves
+from engine.figures.level import GAP_X, Drawing, Level
+
+DUMMY = 12.0
+"""Room a passing edge keeps to its neighbours."""
+MAXIMUM_DUMMIES = 40_000
+"""Beyond this many bends the longest edges are drawn straight."""
+
+
+class _Work:
+    """Layered copy of a level: items and bends as one list of vertices."""
+
+    __slots__ = ("below", "chains", "half", "layer", "rows", "above")
+
+    def __init__(self, half: list[float], layer: list[int]) -> None:
+        self.half, self.layer = half, layer
+        self.rows: list[list[int]] = []
+        self.above: list[list[tuple[int, float]]] = []
+        self.below: list[list[tuple[int, float]]] = []
+        self.chains: list[list[int]] = []
+
+
+def lay_out(level: Level) -> Drawing:
+    """Positions and curves for one level. 2,000 items take about 0.2 s."""
+    if not level.sizes:
+        return Drawing((), (), (), 0.0, 0.0, (), 0)
+    layer = assign_layers(level)
+    work = _with_bends(level, layer)
+    _order(work)
+    x = _place(work, _spread(level, work))
+    return _draw(level, work, x)
+
+
+def assign_layers(level: Level) -> list[int]:
+    """Longest path from the top; sources are pulled down to their first consumer, lower ports to the last layer."""
+    count = len(level.sizes)
+    layer = [1 if level.upper and item not in level.upper else 0 for item in range(count)]
+    first = [1 << 30] * count
+    fed = [False] * count
+    for link in sorted(level.links, key=lambda link: link.source):
+        layer[link.target] = max(layer[link.target], layer[link.source] + 1)
+        fed[link.target] = True
+    for link in sorted(level.links, key=lambda link: -link.source):
+        first[link.source] = min(first[link.source], layer[link.target])
+    for item in range(count):
+        if not fed[item] and item not in level.upper and first[item] < 1 << 30:
+            layer[item] = first[item] - 1
+    last = max((layer[i] for i in range(count) if i not in level.lower), default=0)
+    for item in level.lower:
+        layer[item] = last + 1
+    return layer
+
+
+def _with_bends(level: Level, layer: list[int]) -> _Work:
+    """Split links over several layers at bends; links of one source and bundle share theirs."""
+    work = _Work([width / 2 for width, _ in level.sizes], list(layer))
+    work.above, work.below = [[] for _ in layer], [[] for _ in layer]
+    shared: dict[tuple[int, int, float, int], int] = {}
+    for link in level.links:
+        chain, previous, dx = [link.source], link.source, link.source_dx
+        for row in range(layer[link.source] + 1, layer[link.target]):
+            key = (link.source, link.bundle, link.source_dx, row)
+            if key not in shared:
+                if len(work.layer) > MAXIMUM_DUMMIES:
+                    break
+                shared[key] = _bend(work, row)
+                _join(work, previous, dx, shared[key], 0.0)
+            previous, dx = shared[key], 0.0
+            chain.append(previous)
+        _join(work, previous, dx, link.target, link.target_dx or 0.0)
+        chain.append(link.target)
+        work.chains.append(chain)
+    work.rows = [[] for _ in range(max(work.layer) + 1)]
+    for vertex, row in enumerate(work.layer):
+        work.rows[row].append(vertex)
+    return work
+
+
+def _bend(work: _Work, row: int) -> int:
+    work.half.append(0.0)
+    work.layer.append(row)
+    work.above.append([])
+    work.below.append([])
+    return len(work.layer) - 1
+
+
+def _join(work: _Work, upper: int, upper_dx: float, lower: int, lower_dx: float) -> None:
+    work.below[upper].append((lower, upper_dx - lower_dx))
+    work.above[lower].append((upper, lower_dx - upper_dx))
+
+
+def _order(work: _Work) -> None:
+    """Barycentre sweeps, keeping the order with fewest crossings."""
+    place = [0.0] * len(work.layer)
+    for row in work.rows:
+        for position, vertex in enumerate(row):
+            place[vertex] = position
+    best, best_rows = crossings(work.rows, work.below, place), [list(row) for row in work.rows]
+    sweeps = 8 if len(work.layer) < 1500 else 4
+    for sweep in range(sweeps):
+        if best == 0:
+            break
+        down = sweep % 2 == 0
+        _sweep(work, place, down)
+        found = crossings(work.rows, work.below, place)
+        if found < best:
+            best, best_rows = found, [list(row) for row in work.rows]
+    work.rows = best_rows
+
+
+def _sweep(work: _Work, place: list[float], down: bool) -> None:
+    neighbours = work.above if down else work.below
+    for row in work.rows if down else reversed(work.rows):
+        if len(row) > 1:
+            wanted = {
+                v: sum(place[n] + dx * 1e-4 for n, dx in neighbours[v]) / len(neighbours[v])
+                if neighbours[v]
+                else place[v]
+                for v in row
+            }
+            row.sort(key=lambda vertex: (wanted[vertex], place[vertex]))
+        for position, vertex in enumerate(row):
+            place[vertex] = position
+
+
+def crossings(rows: list[list[int]], below: list[list[tuple[int, float]]], place: list[float]) -> int:
+    """Pairs of edges between neighbouring layers that cross; n log n by merge counting in a Fenwick tree."""
+    total = 0
+    for row in rows:
+        if len(row) < 2:
+            continue
+        ends = [place[n] for v in row for n in sorted((n for n, _ in below[v]), key=place.__getitem__)]
+        total += _inversions(ends)
+    return total
+
+
+def _inversions(ends: list[float]) -> int:
+    if len(ends) < 2:
+        return 0
+    size = int(max(ends)) + 2
+    tree, total = [0] * (size + 1), 0
+    for seen, end in enumerate(ends):
+        index, not_greater = int(end) + 1, 0
+        while index:
+            not_greater += tree[index]
+            index -= index & -index
+        total += seen - not_greater
+        index = int(end) + 1
+        while index <= size:
+            tree[index] += 1
+            index += index & -index
+    return total
+
+
+def _spread(level: Level, work: _Work) -> list[float]:
+    """Where on the target each link arrives: side by side, in the order of where they come from."""
+    place = [0.0] * len(work.layer)
+    for row in work.rows:
+        for position, vertex in enumerate(row):
+            place[vertex] = position
+    arrivals: dict[int, list[int]] = {}
+    offsets = [link.target_dx or 0.0 for link in level.links]
+    for number, link in enumerate(level.links):
+        if link.target_dx is None:
+            arrivals.setdefault(link.target, []).append(number)
+    for target, numbers in arrivals.items():
+        numbers.sort(key=lambda number: (place[work.chains[number][-2]], level.links[number].source_dx, number))
+        room = min(18.0, max(0.0, level.sizes[target][0] - 28.0) / len(numbers))
+        for position, number in enumerate(numbers):
+            offsets[number] = (position - (len(numbers) - 1) / 2) * room
+    return offsets
+
+
+def _place(work: _Work, offsets: list[float]) -> list[float]:
+    """x of every vertex: start packed, then pull each layer towards its neighbours without overlap."""
+    x = [0.0] * len(work.layer)
+    for row in work.rows:
+        cursor = 0.0
+        for position, vertex in enumerate(row):
+            cursor += _distance(work, row[position - 1], vertex) if position else 0.0
+            x[vertex] = cursor
+        shift = cursor / 2
+        for vertex in row:
+            x[vertex] -= shift
+    sweeps = 10 if len(work.layer) < 1500 else 4
+    for sweep in range(sweeps):
+        both = sweep >= sweeps - 2
+        for row in work.rows if sweep % 2 == 0 else reversed(work.rows):
+            _pull(work, row, x, sweep % 2 == 0, both)
+    return x
+
+
+def _distance(work: _Work, left: int, right: int) -> float:
+    gap = DUMMY if not work.half[left] or not work.half[right] else GAP_X
+    return work.half[left] + work.half[right] + gap
+
+
+def _pull(work: _Work, row: list[int], x: list[float], down: bool, both: bool) -> None:
+    wanted, weights = [], []
+    for vertex in row:
+        near = work.above[vertex] + work.below[vertex] if both else (work.above if down else work.below)[vertex]
+        bend = not work.half[vertex]
+        if near:
+            spots = sorted(x[n] - dx for n, dx in near)
+            middle = len(spots) // 2
+            wanted.append(spots[middle] if len(spots) % 2 else (spots[middle - 1] + spots[middle]) / 2)
+        else:
+            wanted.append(x[vertex])
+        weights.append((4.0 if bend else 1.0) * (1.0 if near else 0.05) * (1.0 + 0.1 * len(near)))
+    if len(row) == 1:
+        x[row[0]] = wanted[0]
+        return
+    offset, offsets = 0.0, [0.0]
+    for left, right in zip(row, row[1:], strict=False):
+        offset += _distance(work, left, right)
+        offsets.append(offset)
+    for vertex, value, shift in zip(
+        row, isotonic([w - o for w, o in zip(wanted, offsets, strict=True)], weights), offsets, strict=True
+    ):
+        x[vertex] = value + shift
+
+
+def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """The non-decreasing sequence closest to `values` in weighted squares (pool adjacent violators)."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values, weights, strict=True):
+        total, mass, count = value * weight, weight, 1
+        while blocks and blocks[-1][0] * mass >= total * blocks[-1][1]:
+            previous = blocks.pop()
+            total, mass, count = total + previous[0], mass + previous[1], count + previous[2]
+        blocks.append((total, mass, count))
+    return [total / mass for total, mass, count in blocks for _ in range(count)]
+
+
+def _draw(level: Level, work: _Work, x: list[float]) -> Drawing:
+    spots = break_columns(level, work.rows, work.half, work.chains, x)
+    offsets = _spread(level, work)
+    curves = draw_curves(level, work.chains, spots, offsets)
+    count = len(level.sizes)
+    return Drawing(
+        x=tuple(spots.x[:count]),
+        y=tuple(spots.y[:count]),
+        curves=tuple(curves),
+        width=spots.width,
+        height=spots.height,
+        layers=tuple(work.layer[:count]),
+        columns=len(spots.tops),
+    )

@@ -1,0 +1,140 @@
+"""One meaning, one colour, one mark: the colours of the whole product, for light and dark.
+
+Hues start from Okabe and Ito's colour-blind safe set (jfly.uni-koeln.de/color, 2008), shifted until each accent reaches
+3:1 on its background. Every meaning also has a mark (an SVG path in a 10 x 10 box), so colour never stands alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Theme = Literal["light", "dark"]
+
+BACKGROUND: dict[Theme, str] = {"light": "#fbfaf7", "dark": "#12151c"}
+TEXT: dict[Theme, str] = {"light": "#1f2430", "dark": "#e6e8ee"}
+MUTED: dict[Theme, str] = {"light": "#566171", "dark": "#a3aebd"}
+LINE: dict[Theme, str] = {"light": "#8d99a8", "dark": "#6d7a8b"}
+TINT: dict[Theme, float] = {"light": 0.11, "dark": 0.22}
+"""How much of the accent is mixed into the background to fill a box."""
+
+
+MARKS: dict[str, str] = {
+    "circle": "M5 1A4 4 0 1 1 4.99 1Z",
+    "ring": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 3A2 2 0 1 0 5.01 3Z",
+    "triangle": "M5 .8L9.6 9H.4Z",
+    "square": "M1 1H9V9H1Z",
+    "diamond": "M5 0L10 5L5 10L0 5Z",
+    "hollow_diamond": "M5 0L10 5L5 10L0 5ZM5 2.6L2.6 5L5 7.4L7.4 5Z",
+    "function": "M8.5 .4C5.6 -.3 4.6 1.2 4.3 3.2H2.6V4.6H4.1L3.4 8.2C3.3 8.9 2.7 9 1.7 8.7L1.4 9.9C3.5 10.4 4.6 9.6 4.9 8L5.6 4.6H7.4V3.2H5.9C6.1 1.8 6.6 1.3 8.2 1.7Z",
+    "arrows": "M0 3H6V1L10 4H0ZM10 7H4V9L0 6H10Z",
+    "pencil": "M7.5 0L10 2.5L3.4 9.1L0 10L.9 6.6Z",
+    "bars": "M0 7.2L7.2 0H10L0 10ZM0 3L3 0H5.4L0 5.4ZM4.6 10L10 4.6V7L7 10Z",
+    "loop": "M5 .5A4.5 4.5 0 1 1 .6 6H2.2A3 3 0 1 0 5 2V4.2L1.8 1.2L5 -1.6Z",
+    "arrow_down": "M4 0H6V5.5H9.2L5 10L.8 5.5H4Z",
+    "chip": "M2 2H8V8H2ZM0 3H1.4V4.2H0ZM0 5.8H1.4V7H0ZM8.6 3H10V4.2H8.6ZM8.6 5.8H10V7H8.6Z",
+    "hook": "M4.2 0H5.8V6.4A1.6 1.6 0 0 1 2.6 6.4V5H1V6.4A3.2 3.2 0 0 0 7.4 6.4V4.4H9L5.8 1Z",
+    "cross": "M1.5 0L5 3.5L8.5 0L10 1.5L6.5 5L10 8.5L8.5 10L5 6.5L1.5 10L0 8.5L3.5 5L0 1.5Z",
+    "plus": "M3.8 0H6.2V3.8H10V6.2H6.2V10H3.8V6.2H0V3.8H3.8Z",
+    "minus": "M0 3.8H10V6.2H0Z",
+    "disk": "M0 0H8L10 2V10H0ZM2.4 0V3H7V0ZM2 5.4V10H8V5.4Z",
+    "stack": "M0 0H7V2H2V7H0ZM3 3H10V10H3Z",
+    "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
+}
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """What a colour says: key, words for the legend, accent per theme and mark; `hatched` fills with stripes."""
+
+    key: str
+    label: str
+    light: str
+    dark: str
+    mark: str
+    hatched: bool = False
+
+    def accent(self, theme: Theme) -> str:
+        """The strong colour: stroke, stripe and mark."""
+        return self.light if theme == "light" else self.dark
+
+    def fill(self, theme: Theme) -> str:
+        """The calm colour behind a label."""
+        return mix(BACKGROUND[theme], self.accent(theme), TINT[theme])
+
+
+_MEANINGS = (
+    Meaning("operation", "operation", "#5d6b7c", "#93a1b3", "square"),
+    Meaning("parameter", "parameter", "#00795a", "#2fc59b", "circle"),
+    Meaning("input", "input", "#0064a6", "#5aaef2", "triangle"),
+    Meaning("buffer", "buffer", "#6f6500", "#cdbf4b", "ring"),
+    Meaning("intermediate", "intermediate", "#5d6b7c", "#93a1b3", "diamond"),
+    Meaning("view", "view", "#2688b0", "#7fd0ee", "hollow_diamond"),
+    Meaning("custom_function", "custom Function", "#b03a7c", "#ee8fc1", "function"),
+    Meaning("copy_slices", "in-place write into a view", "#8a5620", "#d6a065", "pencil"),
+    Meaning("copy", "dtype or device copy", "#a86a00", "#f0ac33", "arrows"),
+    Meaning("checkpoint", "checkpoint", "#c04a00", "#ff8b4d", "bars", hatched=True),
+    Meaning("compiled", "compiled region", "#4a4fb5", "#a3a8ff", "chip"),
+    Meaning("hook", "hook", "#6b4fa0", "#bba2f0", "hook"),
+    Meaning("module", "module", "#3f5f86", "#86aee0", "stack"),
+    Meaning("saved", "saved for backward", "#3f56b8", "#93a7ff", "disk"),
+    Meaning("dropped", "dropped by checkpoint", "#c04a00", "#ff8b4d", "bars", hatched=True),
+    Meaning("recomputed", "recomputed", "#a2620a", "#f5b95c", "loop"),
+    Meaning("gradient", "gradient", "#7836b0", "#c796ff", "arrow_down"),
+    Meaning("non_finite", "non-finite", "#c2002f", "#ff6b81", "cross"),
+    Meaning("added", "added since A", "#007f8a", "#3fd0da", "plus"),
+    Meaning("removed", "removed since A", "#a3243f", "#ff8298", "minus"),
+    Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
+)
+
+PALETTE: dict[str, Meaning] = {meaning.key: meaning for meaning in _MEANINGS}
+
+CATEGORICAL: tuple[tuple[str, str], ...] = (
+    ("#0064a6", "#5aaef2"),
+    ("#b85300", "#ff9a52"),
+    ("#00795a", "#2fc59b"),
+    ("#a83a78", "#ee8fc1"),
+    ("#8a6a00", "#e6c229"),
+    ("#2688b0", "#7fd0ee"),
+    ("#6b4fa0", "#bba2f0"),
+    ("#5d6b7c", "#93a1b3"),
+)
+"""(light, dark) accents for names without a meaning of their own: dtypes, modules, lines of a chart."""
+
+SEQUENTIAL: tuple[tuple[str, str], ...] = (
+    ("#8093a8", "#6f8196"),
+    ("#6487b5", "#6d92c9"),
+    ("#4a78c0", "#79a8f0"),
+    ("#3a62b5", "#93b9ff"),
+    ("#33489f", "#b3ccff"),
+    ("#2b2f80", "#d5e2ff"),
+)
+"""(light, dark) from few to many bytes; darker on light, lighter on dark."""
+
+
+def meaning(key: str) -> Meaning:
+    """The meaning called `key`; anything unknown reads as a plain operation."""
+    return PALETTE.get(key, PALETTE["operation"])
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """ "#rrggbb" -> (r, g, b), 0..255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def mix(base: str, accent: str, amount: float) -> str:
+    """`base` with `amount` (0..1) of `accent` in it."""
+    pairs = zip(channels(base), channels(accent), strict=True)
+    return "#" + "".join(f"{round(b + (a - b) * amount):02x}" for b, a in pairs)
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2 relative luminance, 0..1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG 2 contrast ratio, 1..21."""
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -1,0 +1,250 @@
+"""A graph as a picture: boxes, frames and wires with places, words and colours; what the canvas and exports draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from engine.figures.colours import Colour, Colouring, choose_colours
+from engine.figures.compound import Picture, compose
+from engine.figures.difference import removed_per_group, unmatched
+from engine.figures.fold import Folded, FoldToggles, addresses, fold
+from engine.figures.hierarchy import Item, build_tree, expand_automatically, expand_named
+from engine.figures.labels import Labels, Marker, Text
+from engine.figures.units import format_count
+from engine.figures.view import GraphView
+from engine.figures.wires import Bundle, bundle_wires, wire_lines, wire_note
+from engine.graph.spec import Graph
+
+
+class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One rectangle. `role`: node, group (closed) or frame (open); `x`, `y` its top left corner; `colour` an index.
+
+    `lines` are small print under `title`, `leaves` one marker per use of a leaf, `outputs` names of traced outputs,
+    `empty` the numbers of empty slots, `mark` "added", "removed" (something inside is gone since A) or "".
+    """
+
+    address: str
+    role: str
+    kind: str
+    colour: int
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+    lines: tuple[str, ...]
+    leaves: tuple[Marker, ...]
+    nodes: int
+    saved_bytes: int
+    dropped: int
+    outputs: tuple[str, ...]
+    empty: tuple[int, ...]
+    mark: str
+    tooltip: tuple[str, ...]
+    stacked: bool
+
+
+class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One or more edges between two boxes, by index: cubic segments, how many edges, and what they carry in words."""
+
+    source: int
+    target: int
+    curve: tuple[float, ...]
+    edges: int
+    lines: tuple[str, ...]
+    mark: str
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything to draw. Frames come first in `boxes`, outermost first; `members` maps addresses to node ids."""
+
+    boxes: tuple[Box, ...]
+    wires: tuple[Wire, ...]
+    width: float
+    height: float
+    colours: tuple[Colour, ...]
+    legend: tuple[int, ...]
+    colour_by: str
+    direction: str
+    nodes_total: int
+    nodes_shown: int
+    edges_total: int
+    expanded: tuple[str, ...]
+    removed: tuple[str, ...]
+    notes: tuple[str, ...]
+    summary: str
+    members: dict[str, tuple[int, ...]]
+
+
+def build_scene(
+    graph: Graph,
+    view: GraphView = GraphView(),
+    *,
+    pinned: Graph | None = None,
+    types: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Scene:
+    """Draw `graph` as `view` asks; `pinned` is run A to mark added and removed nodes against.
+
+    `types` maps module paths to class names, `kinds` leaf names to owner kinds. Pure and deterministic.
+    """
+    folded = fold(graph, FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies), kinds)
+    names = addresses(graph, folded.keys)
+    root = _tree(graph, folded, names, view)
+    opened, refused = _opened(root, view)
+    visible = _visible(root, opened)
+    labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
+    bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
+    picture = compose(
+        root,
+        opened,
+        [(bundle.source, bundle.target) for bundle in bundles],
+        lambda item: labels.text(item, False).size,
+        lambda item: labels.text(item, True).size[0],
+        aspect=1.75 if view.columns else 0.0,
+        backward=view.direction == "backward",
+    )
+    colouring = choose_colours(graph, labels, [i for i in visible if i.address not in opened], view.colour_by)
+    removed = removed_per_group(graph, pinned, names)
+    boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed) for item in visible)
+    return Scene(
+        boxes=boxes,
+        wires=_wires(graph, labels, bundles, picture, boxes, view),
+        width=round(picture.width, 1),
+        height=round(picture.height, 1),
+        colours=colouring.colours,
+        legend=colouring.legend,
+        colour_by=view.colour_by,
+        direction=view.direction,
+        nodes_total=len(graph.nodes),
+        nodes_shown=len({node for i in visible if not i.children for node in labels.members(i)}),
+        edges_total=len(graph.edges),
+        expanded=tuple(item.address for item in visible if item.address in opened),
+        removed=tuple(removed.get("", ())),
+        notes=_notes(graph, view, refused),
+        summary=_summary(graph, boxes),
+        members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
+    )
+
+
+def toggled(view: GraphView, scene: Scene, address: str) -> GraphView:
+    """The view after opening a closed group, or closing an open one, of `scene`."""
+    if address in scene.expanded:
+        return msgspec.structs.replace(view, expanded=tuple(a for a in scene.expanded if a != address))
+    return msgspec.structs.replace(view, expanded=(*scene.expanded, address))
+
+
+def encode_scene(scene: Scene) -> bytes:
+    """The scene as compact JSON for the canvas; member lists stay here."""
+    fields = {"boxes": Box.__struct_fields__, "wires": Wire.__struct_fields__, "leaves": Marker.__struct_fields__}
+    names = [name for name in Scene.__struct_fields__ if name != "members"]
+    return msgspec.json.encode({"fields": fields} | {name: getattr(scene, name) for name in names})
+
+
+def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> Item:
+    paths = [node.module for node in graph.nodes]
+    words = [node.name for node in graph.nodes]
+    labels = list(names)
+    followers = dict(zip(folded.order, folded.order[1:], strict=False))
+    for box, leaf in folded.copies.items():
+        consumer = followers[box]
+        while consumer >= len(graph.nodes):
+            consumer = followers[consumer]
+        paths.append(graph.nodes[consumer].module)
+        words.append(graph.nodes[leaf].name)
+        labels.append(f"{names[leaf]}~{box - len(graph.nodes)}")
+    return build_tree(folded.order, paths, words, labels, view.maximum_boxes)
+
+
+def _opened(root: Item, view: GraphView) -> tuple[frozenset[str], int]:
+    if view.expanded is None:
+        return expand_automatically(root, view.maximum_boxes), 0
+    return expand_named(root, view.expanded, max(view.ceiling_boxes, view.maximum_boxes))
+
+
+def _visible(root: Item, opened: frozenset[str]) -> list[Item]:
+    """Open frames outermost first, then closed groups and nodes in forward order."""
+    frames: list[Item] = []
+    boxes: list[Item] = []
+    stack = list(reversed(root.children))
+    while stack:
+        item = stack.pop()
+        if item.children and item.address in opened:
+            frames.append(item)
+            stack.extend(reversed(item.children))
+        else:
+            boxes.append(item)
+    return [*frames, *boxes]
+
+
+def _box(
+    item: Item,
+    is_open: bool,
+    picture: Picture,
+    labels: Labels,
+    colouring: Colouring,
+    removed: Mapping[str, tuple[str, ...]],
+) -> Box:
+    place = (picture.frames if is_open else picture.boxes)[item.address]
+    text: Text = labels.text(item, is_open)
+    gone = removed.get(item.path, ()) if item.children else ()
+    lines = (*text.lines, f"{format_count(len(gone))} removed since A") if gone and not is_open else text.lines
+    return Box(
+        address=item.address,
+        role="frame" if is_open else "group" if item.children else "node",
+        kind=text.kind,
+        colour=colouring.of(item.address),
+        x=round(place[0], 1),
+        y=round(place[1], 1),
+        width=round(place[2], 1),
+        height=round(place[3], 1),
+        title=text.title,
+        lines=lines,
+        leaves=text.leaves,
+        nodes=len(labels.members(item)),
+        saved_bytes=text.saved_bytes,
+        dropped=text.dropped,
+        outputs=text.outputs,
+        empty=text.empty,
+        mark=labels.mark(item) or ("removed" if gone else ""),
+        tooltip=text.tooltip,
+        stacked=item.role in ("repeat", "chunk", "step"),
+    )
+
+
+def _wires(
+    graph: Graph, labels: Labels, bundles: list[Bundle], picture: Picture, boxes: tuple[Box, ...], view: GraphView
+) -> tuple[Wire, ...]:
+    index = {box.address: number for number, box in enumerate(boxes)}
+    wires = []
+    for bundle, curve in zip(bundles, picture.curves, strict=True):
+        ends = (index[bundle.source.address], index[bundle.target.address])
+        source, target = ends if view.direction == "forward" else ends[::-1]
+        mark = "added" if "added" in (boxes[source].mark, boxes[target].mark) else ""
+        lines = (*wire_lines(graph, bundle), *wire_note(bundle))
+        rounded = tuple(round(value, 1) for value in curve)
+        wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark))
+    return tuple(wires)
+
+
+def _notes(graph: Graph, view: GraphView, refused: int) -> tuple[str, ...]:
+    notes = list(graph.notes)
+    notes += [f"{root.name}: {root.note}" for root in graph.roots if root.node is None and root.note]
+    if refused:
+        limit = max(view.ceiling_boxes, view.maximum_boxes)
+        notes.append(f"{refused} more groups stay closed: at most {limit} boxes are drawn. Close some first.")
+    return tuple(notes)
+
+
+def _summary(graph: Graph, boxes: tuple[Box, ...]) -> str:
+    if not graph.nodes:
+        why = next((root.note for root in graph.roots if root.note), "no output has a grad_fn")
+        return f"nothing to draw: {why}"
+    groups = sum(box.role == "group" for box in boxes)
+    nodes = sum(box.role == "node" for box in boxes)
+    return (
+        f"Autograd graph of {len(graph.nodes)} nodes and {len(graph.edges)} edges, "
+        f"drawn as {nodes} operations and {groups} closed groups"
+    )

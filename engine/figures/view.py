@@ -1,0 +1,36 @@
+"""How a graph is looked at: what is open, what is folded, colours and direction."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+ColourBy = Literal["kind", "saved bytes", "dtype", "module"]
+Direction = Literal["forward", "backward"]
+
+
+class GraphView(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to look at a graph. `expanded` None opens as much as `maximum_boxes` allows; else groups by address.
+
+    Named groups open latest first until `ceiling_boxes` show; the rest stay closed and the scene says so.
+    """
+
+    expanded: tuple[str, ...] | None = None
+    fold_leaves: bool = True
+    fold_transposes: bool = True
+    fold_views: bool = True
+    fold_copies: bool = False
+    colour_by: ColourBy = "kind"
+    direction: Direction = "forward"
+    maximum_boxes: int = 90
+    ceiling_boxes: int = 300
+    columns: bool = True
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("maximum_boxes", 1, 5000), ("ceiling_boxes", 40, 5000)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(
+                    f"GraphView.{name} must be between {low} and {high}; received {getattr(self, name)!r}. "
+                    f"Choose a value inside the range."
+                )

@@ -1,0 +1,64 @@
+"""Edges between visible boxes: bundled per pair, with what each carries in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from engine.figures.fold import Folded, operation_name
+from engine.figures.hierarchy import Item
+from engine.figures.units import format_shape
+from engine.graph.spec import Edge, Graph
+
+LISTED = 6
+"""Edges of one bundle that are spelled out."""
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """All edges from one visible box to another, in forward direction."""
+
+    source: Item
+    target: Item
+    edges: tuple[Edge, ...]
+
+
+def bundle_wires(graph: Graph, folded: Folded, visible: Sequence[Item]) -> list[Bundle]:
+    """Group the graph's edges by the boxes that show their ends; edges inside one box are dropped."""
+    shown = {}
+    for item in visible:
+        for box in folded.order[item.first : item.last]:
+            shown[box] = item
+    found: dict[tuple[str, str], tuple[Item, Item, list[Edge]]] = {}
+    for number, edge in enumerate(graph.edges):
+        if edge.target is None:
+            continue
+        producer = folded.uses.get(number, folded.host[edge.target])
+        if producer == -1:
+            continue
+        source, target = shown[producer], shown[folded.host[edge.source]]
+        if source is not target:
+            found.setdefault((source.address, target.address), (source, target, []))[2].append(edge)
+    return [Bundle(source, target, tuple(edges)) for source, target, edges in found.values()]
+
+
+def wire_lines(graph: Graph, bundle: Bundle) -> tuple[str, ...]:
+    """One line per edge: output number of the producer, slot of the consumer, shape and dtype of what flows."""
+    return tuple(_line(graph, edge) for edge in bundle.edges[:LISTED])
+
+
+def wire_note(bundle: Bundle) -> tuple[str, ...]:
+    """How many edges of the bundle are not spelled out."""
+    hidden = len(bundle.edges) - LISTED
+    return (f"and {hidden} more edges",) if hidden > 0 else ()
+
+
+def _line(graph: Graph, edge: Edge) -> str:
+    assert edge.target is not None
+    producer, consumer = graph.nodes[edge.target], graph.nodes[edge.source]
+    carried = ""
+    if edge.input_nr < len(producer.inputs):
+        metadata = producer.inputs[edge.input_nr]
+        carried = f"   {format_shape(metadata.shape)} {metadata.dtype.removeprefix('torch.')}"
+    ends = f"{operation_name(producer.name)} output {edge.input_nr} → {operation_name(consumer.name)} input {edge.output_nr}"
+    return f"{ends}{carried}"

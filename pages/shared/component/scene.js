@@ -1,0 +1,83 @@
+// The scene that Python sends: rows of fields become objects, with paths and neighbours worked out once.
+
+function decodeScene(bytes) {
+  const scene = JSON.parse(new TextDecoder().decode(bytes));
+  const rows = (names, list) => list.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
+  const { boxes, wires, leaves } = scene.fields;
+  scene.boxes = rows(boxes, scene.boxes);
+  scene.wires = rows(wires, scene.wires);
+  scene.byAddress = new Map();
+  scene.boxes.forEach((box, index) => {
+    box.index = index;
+    box.leaves = rows(leaves, box.leaves);
+    box.words = [box.title, box.address, ...box.lines, ...box.tooltip, ...box.leaves.map((leaf) => leaf.tooltip)]
+      .join("\n")
+      .toLowerCase();
+    box.in = [];
+    box.out = [];
+    scene.byAddress.set(box.address, box);
+  });
+  scene.wires.forEach((wire) => {
+    wire.path = curvePath(wire.curve);
+    wire.bounds = curveBounds(wire.curve);
+    scene.boxes[wire.source].out.push(wire);
+    scene.boxes[wire.target].in.push(wire);
+  });
+  scene.plain = new Path2D();
+  scene.wires.forEach((wire) => scene.plain.addPath(wire.path));
+  scene.heads = arrowHeads(scene.wires);
+  scene.most = Math.max(1, ...scene.boxes.filter((box) => box.role !== "frame").map((box) => box.saved_bytes));
+  scene.marks = scene.colours.map((colour) => new Path2D(colour.mark));
+  scene.colourOf = new Map(scene.colours.map((colour, index) => [colour.key, index]));
+  return scene;
+}
+
+function curvePath(curve) {
+  const path = new Path2D();
+  path.moveTo(curve[0], curve[1]);
+  for (let i = 2; i + 5 < curve.length; i += 6) {
+    path.bezierCurveTo(curve[i], curve[i + 1], curve[i + 2], curve[i + 3], curve[i + 4], curve[i + 5]);
+  }
+  return path;
+}
+
+function curveBounds(curve) {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i + 1 < curve.length; i += 2) {
+    left = Math.min(left, curve[i]);
+    right = Math.max(right, curve[i]);
+    top = Math.min(top, curve[i + 1]);
+    bottom = Math.max(bottom, curve[i + 1]);
+  }
+  return { left, top, right, bottom };
+}
+
+// Every curve ends vertically, so all heads point straight down.
+function arrowHeads(wires) {
+  const heads = new Path2D();
+  wires.forEach((wire) => {
+    const [x, y] = wire.curve.slice(-2);
+    heads.moveTo(x, y);
+    heads.lineTo(x - 3.6, y - 7);
+    heads.lineTo(x + 3.6, y - 7);
+    heads.closePath();
+  });
+  return heads;
+}
+
+// Squared distance from a point to a curve, sampled; good to a pixel for the gentle curves drawn here.
+function curveDistance(curve, x, y) {
+  let best = Infinity;
+  for (let i = 0; i + 7 < curve.length; i += 6) {
+    const [x0, y0, x1, y1, x2, y2, x3, y3] = curve.slice(i, i + 8);
+    const steps = Math.min(48, 6 + Math.hypot(x3 - x0, y3 - y0) / 12);
+    for (let s = 0; s <= steps; s++) {
+      const t = s / steps;
+      const u = 1 - t;
+      const px = u * u * u * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t * t * t * x3;
+      const py = u * u * u * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t * t * t * y3;
+      best = Math.min(best, (px - x) ** 2 + (py - y) ** 2);
+    }
+  }
+  return best;
+}
