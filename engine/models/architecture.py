@@ -87,6 +87,7 @@ class Recurrent(Architecture, frozen=True, kw_only=True, tag="recurrent"):
     steps: Annotated[int, Meta(ge=1, le=2000)] = 20
     width: Annotated[int, Meta(ge=1, le=2048)] = 32
     layers: Annotated[int, Meta(ge=1, le=8)] = 1
+    fused: Annotated[bool, Meta(description="let oneDNN or cuDNN run a layer as one node, where they can")] = False
 
 
 class TiedLoop(Architecture, frozen=True, kw_only=True, tag="tied_loop"):

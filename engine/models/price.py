@@ -43,7 +43,9 @@ def price(spec: ModelSpec) -> Price:
 
 def _is_fused_lstm(spec: ModelSpec) -> bool:
     a = spec.architecture
-    return isinstance(a, Recurrent) and a.cell == "lstm" and spec.device == "cpu" and spec.dtype != "float64"
+    return (
+        isinstance(a, Recurrent) and a.fused and a.cell == "lstm" and spec.device == "cpu" and spec.dtype != "float64"
+    )
 
 
 def warm_price() -> None:

@@ -1,19 +1,39 @@
 """Recurrent layers unrolled over time: torch's own, and two cells written out by hand."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
 import torch
 from torch import nn
+
+
+@contextmanager
+def unrolled() -> Iterator[None]:
+    """Without oneDNN and cuDNN, which run a whole recurrent layer as one autograd node; process-wide while inside."""
+    backends: tuple[Any, ...] = (torch.backends.mkldnn, torch.backends.cudnn)
+    before = [backend.enabled for backend in backends]
+    try:
+        for backend in backends:
+            backend.enabled = False
+        yield
+    finally:
+        for backend, enabled in zip(backends, before, strict=True):
+            backend.enabled = enabled
 
 
 class TorchLayer(nn.Module):
     """One layer of nn.RNN, nn.GRU or nn.LSTM that returns the whole output sequence."""
 
-    def __init__(self, cell: str, width: int) -> None:
+    def __init__(self, cell: str, width: int, fused: bool) -> None:
         super().__init__()
         layer = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}[cell]
         self.recurrent = layer(width, width, batch_first=True)
+        self.fused = fused
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        sequence: torch.Tensor = self.recurrent(x)[0]  # (N, T, width) -> (N, T, width)
+        with nullcontext() if self.fused else unrolled():
+            sequence: torch.Tensor = self.recurrent(x)[0]  # (N, T, width) -> (N, T, width)
         return sequence
 
 
@@ -60,11 +80,11 @@ class LstmByHand(nn.Module):
 class Recurrent(nn.Module):
     """`layers` recurrent layers over `steps` time steps, and a linear head on the last step."""
 
-    def __init__(self, cell: str, steps: int, width: int, layers: int, classes: int = 10) -> None:
+    def __init__(self, cell: str, steps: int, width: int, layers: int, fused: bool, classes: int = 10) -> None:
         super().__init__()
         by_hand = {"hand_written_rnn": RnnByHand, "hand_written_lstm": LstmByHand}
         self.blocks = nn.ModuleList(
-            by_hand[cell](width) if cell in by_hand else TorchLayer(cell, width) for _ in range(layers)
+            by_hand[cell](width) if cell in by_hand else TorchLayer(cell, width, fused) for _ in range(layers)
         )
         self.head = nn.Linear(width, classes)
         self.steps = steps

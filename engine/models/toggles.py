@@ -36,9 +36,8 @@ def apply_toggles(model: nn.Module, spec: ModelSpec) -> None:
 
 def freeze(model: nn.Module, groups: tuple[str, ...]) -> None:
     """requires_grad_(False) on every parameter below the named module paths."""
-    for name, parameter in model.named_parameters():
-        if any(name.startswith(f"{group}.") for group in groups):
-            parameter.requires_grad_(False)
+    for group in groups:
+        model.get_submodule(group).requires_grad_(False)
 
 
 def run_steps(steps: list[Step], spec: ModelSpec, x: torch.Tensor) -> torch.Tensor:
