@@ -94,31 +94,37 @@ def _cuts(
     heights = [2 * max(half_height[v] for v in row) for row in rows]
     total = sum(heights) + sum(steps)
     width = max(x[v] + half[v] for v in range(len(x))) - min(x[v] - half[v] for v in range(len(x)))
-    if total < TALL or len(rows) < 6:
+    if total < TALL or len(rows) < 3:
         return []
     columns = max(1, round(math.sqrt(level.aspect * total / (width + 60))))
     counts = _crossing_counts(rows, chains, layer)
-    return _choose_cuts(rows, heights, steps, counts, columns, total)
+    return _choose_cuts(heights, steps, counts, columns, total) if columns > 1 else []
 
 
 def _choose_cuts(
-    rows: list[list[int]], heights: list[float], steps: list[float], counts: list[int], columns: int, total: float
+    heights: list[float], steps: list[float], counts: list[int], columns: int, total: float
 ) -> list[int]:
-    target, cuts, depth, best = total / columns, [], 0.0, (math.inf, 0)
-    best_depth = 0.0
-    for row in range(len(rows)):
-        depth += steps[row] + heights[row]
-        if row + 1 >= len(rows) - 1 or len(cuts) >= columns - 1 or row < 1:
-            continue
-        off = abs(depth - target) / target
-        if off < 0.35 and counts[row + 1] <= MAXIMUM_CUT:
-            best, best_depth = min((best, best_depth), ((off * 4 + counts[row + 1] * 0.35, row + 1), depth))
-        if depth > target * 1.35 and best[1]:
-            cuts.append(best[1])
-            depth, best, best_depth = depth - best_depth, (math.inf, 0), 0.0
-    if best[1] and len(cuts) < columns - 1 and best[1] < len(rows) - 1:
-        cuts.append(best[1])
-    return cuts
+    """Rows that start a new column: columns of about equal height, cut where few edges pass (dynamic programme)."""
+    target, rows = total / columns, len(heights)
+    depth = [0.0]
+    for height, step in zip(heights, steps, strict=True):
+        depth.append(depth[-1] + height + step)
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, rows + 1):
+        found = (math.inf, end - 1)
+        for start in range(end - 1, -1, -1):
+            size = (depth[end] - depth[start]) / target
+            if size > 1.6 and found[0] < math.inf:
+                break
+            found = min(found, (best[start][0] + (size - 1) ** 2, start))
+        toll = 0.03 * counts[end] if end < rows else 0.0
+        allowed = end == rows or (1 < end < rows - 1 and counts[end] <= MAXIMUM_CUT)
+        best.append((found[0] + toll if allowed else math.inf, found[1]))
+    cuts, row = [], best[rows][1]
+    while row:
+        cuts.append(row)
+        row = best[row][1]
+    return cuts[::-1]
 
 
 def _arrange(

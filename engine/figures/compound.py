@@ -68,7 +68,7 @@ def compose(
     frames: dict[str, _Frame] = {item.address: _Frame() for item in _open_groups(root, opened)}
     routes = [_route(frames, parents, source, target) for source, target in wires]
     for group in reversed(_open_groups(root, opened)):
-        _lay_out_frame(group, frames, opened, size_of, aspect, group is root)
+        _lay_out_frame(group, frames, size_of, aspect)
         frame = frames[group.address]
         inner = max(frame.drawing.width, header_of(group) - 2 * PAD_X if group is not root else 0.0)
         size = (inner + 2 * PAD_X, frame.drawing.height + HEADER + FOOTER)
@@ -129,10 +129,8 @@ def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], source: Item,
 def _lay_out_frame(
     group: Item,
     frames: dict[str, _Frame],
-    opened: frozenset[str],
     size_of: Callable[[Item], Size],
     aspect: float,
-    outermost: bool,
 ) -> None:
     frame = frames[group.address]
     ports_in, ports_out = [f"in\0{p}" for p in frame.ports_in], [f"out\0{p}" for p in frame.ports_out]
@@ -158,7 +156,7 @@ def _lay_out_frame(
             links,
             frozenset(range(len(ports_in))),
             frozenset(range(len(frame.order) - len(ports_out), len(frame.order))),
-            aspect if outermost or len(group.children) > 3 else 0.0,
+            aspect,
         )
     )
 

@@ -11,9 +11,9 @@ from engine.figures.hierarchy import Item
 from engine.figures.units import format_bytes, format_count, format_shape, shorten
 from engine.graph.spec import Graph, Node
 
-TITLE = 7.4
+TITLE = 8.2
 """Mean width of a title letter in pixels at zoom 1; `SMALL` the same for small print and markers."""
-SMALL = 6.0
+SMALL = 6.6
 MINIMUM, MAXIMUM = 96.0, 250.0
 MARKERS = 4
 """Leaf markers shown in full on one box."""
@@ -26,6 +26,7 @@ class Marker(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text: str
     kind: str
     tooltip: str
+    width: float
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -52,6 +53,8 @@ class Labels:
         self.graph, self.folded, self.names, self.types, self.added = graph, folded, names, types, added
         self._texts: dict[tuple[str, bool], Text] = {}
         self._members: dict[str, tuple[int, ...]] = {}
+        self.around: dict[str, str] = {}
+        """Path of the open frame around each visible box, by address."""
         self._outputs: dict[int, list[str]] = {}
         self._empty: dict[int, list[int]] = {}
         for root in graph.roots:
@@ -100,7 +103,8 @@ class Labels:
         saved, dropped = saved_by([node, *absorbed])
         shape = format_shape(node.inputs[0].shape) if node.inputs else ""
         facts = [fact for fact in (shape, f"saves {format_bytes(saved)}" if saved else "") if fact]
-        lines = [shorten(item.title or _tail(node.module), 34)] if item.title or node.module else []
+        path = relative(node.module, self.around.get(item.address, ""))
+        lines = [shorten(path, 34)] if path else []
         lines += [" · ".join(facts)] if facts else []
         lines += [_dropped(dropped)] if dropped else []
         leaves = self._markers(node)
@@ -140,7 +144,8 @@ class Labels:
             short = use.name.rpartition(".")[2]
             through = f" through {' and '.join(use.through)}" if use.through else ""
             tip = f"{shorten(use.name, 80)} {shape}{through}"
-            found.append(Marker(self.names[leaf.id], f"{shorten(short, 18)} {shape}".strip(), use.kind, tip))
+            text = f"{shorten(short, 18)} {shape}".strip()
+            found.append(Marker(self.names[leaf.id], text, use.kind, tip, round(SMALL * len(text) + 24)))
         return tuple(found)
 
     def _leaf_box(self, node: Node) -> Text:
@@ -215,23 +220,18 @@ def saved_by(nodes: Iterable[Node]) -> tuple[int, int]:
 def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: tuple[str, ...]) -> tuple[float, float]:
     """Width and height that hold the words, within limits; the canvas shortens what still does not fit."""
     widest = max([TITLE * len(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
-    widest = max(widest, max((marker_width(leaf) for leaf in leaves[:MARKERS]), default=0.0) + 16)
+    widest = max(widest, max((leaf.width for leaf in leaves[:MARKERS]), default=0.0) + 16)
     widest = max(widest, max((SMALL * len(name) + 40 for name in outputs), default=0.0))
     width = min(MAXIMUM, max(MINIMUM, widest))
     rows = marker_rows(leaves, width - 16)
     return round(width), 26.0 + 15 * len(lines) + 19 * rows + (3 if rows else 0) + (17 if outputs else 0) + 4
 
 
-def marker_width(leaf: Marker) -> float:
-    """Width of one leaf marker."""
-    return SMALL * len(leaf.text) + 24
-
-
 def marker_rows(leaves: tuple[Marker, ...], room: float) -> int:
     """Rows the markers take when set like words."""
     rows, cursor = 0, room + 1
     for leaf in leaves[:MARKERS]:
-        width = min(room, marker_width(leaf))
+        width = min(room, leaf.width)
         if cursor + width > room:
             rows, cursor = rows + 1, 0.0
         cursor += width + 4
@@ -246,5 +246,6 @@ def _dropped(slots: int) -> str:
     return f"{slots} {'slot' if slots == 1 else 'slots'} dropped"
 
 
-def _tail(module: str) -> str:
-    return ".".join(module.split(".")[-2:])
+def relative(module: str, frame: str) -> str:
+    """A module path as seen from inside the frame of another."""
+    return module[len(frame) :].lstrip(".") if module == frame or module.startswith(frame + ".") or not frame else module

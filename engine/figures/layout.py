@@ -13,6 +13,7 @@ from engine.figures.level import GAP_X, Drawing, Level
 
 DUMMY = 12.0
 """Room a passing edge keeps to its neighbours."""
+FAR_PORT = 48.0
 MAXIMUM_DUMMIES = 40_000
 """Beyond this many bends the longest edges are drawn straight."""
 
@@ -95,8 +96,11 @@ def _bend(work: _Work, row: int) -> int:
 
 
 def _join(work: _Work, upper: int, upper_dx: float, lower: int, lower_dx: float) -> None:
-    work.below[upper].append((lower, upper_dx - lower_dx))
-    work.above[lower].append((upper, lower_dx - upper_dx))
+    """Ports far off centre bend their edge instead of pushing a whole row of frames aside."""
+    shift = upper_dx - lower_dx
+    shift = shift if abs(shift) <= FAR_PORT else 0.0
+    work.below[upper].append((lower, shift))
+    work.above[lower].append((upper, -shift))
 
 
 def _order(work: _Work) -> None:

@@ -13,6 +13,8 @@ import msgspec
 Theme = Literal["light", "dark"]
 
 BACKGROUND: dict[Theme, str] = {"light": "#fbfaf7", "dark": "#12151c"}
+SURFACE: dict[Theme, str] = {"light": "#ffffff", "dark": "#12151c"}
+"""What box fills are mixed into."""
 TEXT: dict[Theme, str] = {"light": "#1f2430", "dark": "#e6e8ee"}
 MUTED: dict[Theme, str] = {"light": "#566171", "dark": "#a3aebd"}
 LINE: dict[Theme, str] = {"light": "#8d99a8", "dark": "#6d7a8b"}
@@ -60,7 +62,8 @@ class Meaning(msgspec.Struct, frozen=True):
 
     def fill(self, theme: Theme) -> str:
         """The calm colour behind a label."""
-        return mix(BACKGROUND[theme], self.accent(theme), TINT[theme])
+        amount = TINT[theme] * (0.45 if self.key == "operation" else 1.0)
+        return mix(SURFACE[theme], self.accent(theme), amount)
 
 
 _MEANINGS = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from engine.figures.colours import Colour, Colouring, choose_colours
-from engine.figures.compound import Picture, compose
+from engine.figures.compound import Picture, compose, visible_parents
 from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, build_tree, expand_automatically, expand_named
@@ -96,6 +96,7 @@ def build_scene(
     opened, refused = _opened(root, view)
     visible = _visible(root, opened)
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
+    labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
     bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
     picture = compose(
         root,

@@ -47,6 +47,7 @@ class GraphView {
     const before = this.scene;
     this.scene = scene;
     if (!scene) return;
+    this.chrome.legend();
     this.hovered = null;
     if (this.selected && !scene.byAddress.has(this.selected) && !this.ownerOf(this.selected)) this.selected = null;
     this.resize(true);
@@ -64,9 +65,19 @@ class GraphView {
     Object.assign(this.root.dataset, { atlasBoxes: scene.boxes.length, atlasWires: scene.wires.length });
   }
 
+  // Everything in sight; the legend is only made room for where it would hide something.
+  fitting() {
+    const fit = this.camera.fitting(this.scene, this.width, this.height);
+    const legend = this.chrome.legendBox;
+    const left = -fit.x * fit.zoom;
+    const bottom = (this.scene.height - fit.y) * fit.zoom;
+    const hides = left < legend.offsetLeft + legend.offsetWidth && bottom > this.height - legend.offsetHeight - 14;
+    return hides ? this.camera.fitting(this.scene, this.width, this.height, legend.offsetHeight + 18) : fit;
+  }
+
   // The whole picture when it can be read; else its beginning, with the minimap for the rest.
   firstLook() {
-    const fit = this.camera.fitting(this.scene, this.width, this.height);
+    const fit = this.fitting();
     const readable = 0.34;
     if (fit.zoom < readable) {
       const zoom = 0.6;
@@ -275,7 +286,7 @@ class GraphView {
   }
 
   fit() {
-    if (this.scene) this.camera.flyTo(this.camera.fitting(this.scene, this.width, this.height));
+    if (this.scene) this.camera.flyTo(this.fitting());
   }
 
   // The neighbour an arrow key leads to: along an edge where there is one, else the nearest box that way.

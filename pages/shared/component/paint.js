@@ -208,25 +208,28 @@ class Painter {
   words(context, scene, box, place, accent, state) {
     const small = 11 * state.zoom >= READABLE;
     const group = box.role === "group";
-    const size = small ? 13 : this.grown(box, place, state.zoom);
-    if (size * state.zoom < READABLE * 0.8) return;
+    const size = small ? 13 : Math.max(this.grown(context, box, place, state.zoom), READABLE / state.zoom);
+    if (size > place.height * 0.7) return;
     context.textBaseline = "middle";
     const top = small ? place.y + 16 : place.y + place.height / 2;
     const scale = size / 13;
-    this.mark(context, scene.marks[box.colour], place.x + 12, top - 4.5 * scale, 0.9 * scale, accent);
+    const marked = small || scale < 1.2;
+    if (marked) this.mark(context, scene.marks[box.colour], place.x + 12, top - 4.5 * scale, 0.9 * scale, accent);
     context.font = this.font(650, size);
     context.fillStyle = this.theme.text;
-    const room = place.width - 16 - 13 * scale - (group ? 16 * scale : 6);
-    context.fillText(this.fitted(context, box.title, room), place.x + 13 + 12 * scale, top);
-    if (group) this.chevron(context, place.x + place.width - 13 * scale, top, 4 * scale, false, accent);
+    const indent = marked ? 13 + 12 * scale : 10;
+    const room = place.width - indent - (group && marked ? 22 * scale : 6);
+    context.fillText(this.fitted(context, box.title, room), place.x + indent, top);
+    if (group && marked) this.chevron(context, place.x + place.width - 13 * scale, top, 4 * scale, false, accent);
     if (small) this.smallPrint(context, scene, box, place);
     if (state.zoom > 0.5 && box.empty.length) this.stubs(context, box, place, state.backward);
   }
 
   // The largest title that fits the box when small print is hidden.
-  grown(box, place, zoom) {
-    const byWidth = (place.width - 34) / Math.max(4, box.title.length * 0.56);
-    return Math.max(8, Math.min(byWidth, place.height * 0.5, 12 / zoom));
+  grown(context, box, place, zoom) {
+    context.font = this.font(650, 13);
+    const width = context.measureText(box.title).width;
+    return Math.min(((place.width - 30) / width) * 13, place.height * 0.5, 11.5 / zoom);
   }
 
   smallPrint(context, scene, box, place) {
@@ -253,7 +256,7 @@ class Painter {
     const shown = box.leaves.slice(0, 4);
     shown.forEach((leaf, number) => {
       context.font = this.font(500, 11);
-      const width = Math.min(room, leaf.text.length * 6 + 24);
+      const width = Math.min(room, leaf.width);
       if (number && x + width > room) [x, y] = [0, y + 19];
       const index = scene.colourOf.get(leaf.kind) ?? scene.colourOf.get("parameter");
       const { accent, fill } = this.colour(scene, index);
