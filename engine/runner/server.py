@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -47,6 +48,8 @@ class ForkServer:
         self._running: dict[int, _Running] = {}  # by process id
         self._decoder = msgspec.msgpack.Decoder(wire.ToServer)
         self._extra = wire.extra_modules()
+        # A worker's peak starts at this process's own, whose pages it shares.
+        self._own_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -147,7 +150,7 @@ class ForkServer:
         _, status, usage = os.wait4(ended.si_pid, 0)
         if one is not None:
             self._kill_orphans()
-            self._report(one, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+            self._report(one, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 - self._own_bytes)
         return True
 
     def _report(self, one: _Running, status: int, cpu_s: float, peak_bytes: int) -> None:

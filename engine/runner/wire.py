@@ -62,7 +62,10 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 
 
 class Exit(msgspec.Struct, frozen=True, tag=True):
-    """How a worker ended: exit code or signal number, processor seconds, peak resident bytes, tail of its output."""
+    """How a worker ended: exit code or signal number, processor seconds, tail of its output.
+
+    `peak_bytes` is resident memory above what it shared with the server at its start.
+    """
 
     job: int
     code: int

@@ -1,0 +1,135 @@
+"""Each way a job can go wrong is told apart, worded, and leaves the engine able to compute."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import get_args
+
+import msgspec
+import pytest
+
+from engine.runner.faults import size
+from tests.runner.misbehaving import spec as misbehaving
+from tests.runner.misbehaving.spec import (
+    AnswerSpec,
+    BurnSpec,
+    EchoSpec,
+    EndSpec,
+    HoardSpec,
+    PricedSpec,
+    RaiseSpec,
+    StuckSpec,
+)
+
+
+@pytest.fixture(autouse=True)
+def _engine_unharmed(engine):
+    yield
+    text = f"after {time.monotonic()}"
+    assert engine.submit(EchoSpec(text=text)).result().text == text
+
+
+@pytest.mark.parametrize("how", ["python_loop", "torch_loop", "one_torch_call", "ignores_sigterm"])
+def test_stopped_at_the_wall_limit(fault_of, how):
+    began_s = time.monotonic()
+    report = fault_of(StuckSpec(how=how))
+    took_s = time.monotonic() - began_s
+    assert report.kind == "timeout"
+    assert "limit of 1 s" in report.what
+    assert 1.0 <= took_s < 5.0
+
+
+def test_stopped_at_the_cpu_limit(fault_of):
+    report = fault_of(BurnSpec())
+    assert report.kind == "cpu"
+    assert "limit of 1 s" in report.what
+
+
+@pytest.mark.parametrize(("how", "number"), [("segfault", signal.SIGSEGV), ("abort", signal.SIGABRT)])
+def test_a_crash_names_its_signal_and_shows_the_python_line(fault_of, how, number):
+    report = fault_of(EndSpec(how=how))
+    assert report.kind == "crash"
+    assert number.name in report.what
+    assert "experiment.py" in report.detail
+
+
+def test_a_kill_from_outside_is_a_crash_with_its_signal(fault_of):
+    report = fault_of(EndSpec(how="sigkill"))
+    assert (report.kind, "SIGKILL" in report.what) == ("crash", True)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_ending_without_a_result_tells_the_exit_code(fault_of, code):
+    report = fault_of(EndSpec(how=f"exit_{code}"))
+    assert report.kind == "crash"
+    assert f"ended without a result, exit code {code}" in report.what
+
+
+@pytest.mark.parametrize("how", get_args(misbehaving.Hoard))
+def test_more_memory_than_the_limit(fault_of, how):
+    report = fault_of(HoardSpec(how=how))
+    assert report.kind == "memory", report
+    assert size(misbehaving.SMALL.memory_bytes) in report.what
+
+
+def test_memory_below_the_limit_is_fine(engine):
+    assert engine.submit(HoardSpec(size_bytes=64 << 20), fresh=True).result().text == str(16 << 20)
+
+
+def test_pytorchs_error_keeps_type_and_text(fault_of):
+    report = fault_of(RaiseSpec(how="torch"))
+    assert report.kind == "torch_error"
+    assert "RuntimeError" in report.what
+    assert "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in report.detail
+
+
+@pytest.mark.parametrize("how", get_args(misbehaving.Raise))
+def test_every_exception_becomes_a_fault(fault_of, how):
+    report = fault_of(RaiseSpec(how=how))
+    assert report.kind == "torch_error"
+    assert len(report.detail) <= 4000
+
+
+@pytest.mark.parametrize("how", ["none", "tensor", "lambda", "other_result", "garbage_frame"])
+def test_what_is_not_the_declared_result_is_refused(fault_of, how):
+    report = fault_of(AnswerSpec(how=how))
+    assert report.kind == "crash"
+    assert "not the result" in report.what
+
+
+@pytest.mark.parametrize("how", ["too_big", "huge_frame", "large_file"])
+def test_larger_than_its_cap(fault_of, how):
+    report = fault_of(AnswerSpec(how=how))
+    assert report.kind == "too_big"
+    assert size(misbehaving.SMALL.result_bytes) in report.what
+
+
+def test_priced_above_the_memory_limit_is_not_started(fault_of):
+    report = fault_of(PricedSpec(price_bytes=misbehaving.SMALL.memory_bytes + 1))
+    assert report.kind == "refused"
+    assert size(misbehaving.SMALL.memory_bytes) in report.what
+    assert "estimated" in report.what
+    assert "Reduce" in report.remedy
+
+
+def test_priced_at_the_memory_limit_runs(engine):
+    assert engine.submit(PricedSpec(price_bytes=misbehaving.SMALL.memory_bytes)).result().text == "ran"
+
+
+def test_a_spec_invalid_on_arrival(fault_of):
+    spec = EchoSpec()
+    msgspec.structs.force_setattr(spec, "size", 11)  # past the check a constructor makes
+    report = fault_of(spec)
+    assert report.kind == "invalid"
+    assert "size" in report.detail
+
+
+def test_a_spec_class_outside_the_engine_is_not_computed(fault_of):
+    class LocalSpec(EchoSpec, frozen=True, kw_only=True):
+        pass
+
+    LocalSpec.__module__ = "os.path"
+    report = fault_of(LocalSpec())
+    assert report.kind == "invalid"
+    assert "not a spec of the engine" in report.detail

@@ -1,0 +1,181 @@
+"""Lives and deaths of the processes: server killed, app killed, nothing left behind, torch never in the app."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.runner.dispatch import Dispatcher
+from engine.runner.faults import Fault
+from engine.runner.runtime import runtime_folder
+from tests.runner.misbehaving.spec import EchoSpec, SleepSpec, StuckProcessesSpec, StuckSpec
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc; the fork server is for Linux")
+ROOT = Path(__file__).parents[2]
+
+
+def _run(program, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def _is_gone(pid, limit_s=10.0):
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@linux
+def test_the_next_job_restarts_a_server_killed_while_idle(own):
+    servers = runtime_folder() / "servers"
+    before, folders = own.status(), len(list(servers.iterdir()))
+    os.kill(before.pid, signal.SIGKILL)
+    assert own.submit(EchoSpec(text="again"), fresh=True).result().text == "again"
+    after = own.status()
+    assert after.alive
+    assert after.pid != before.pid
+    assert after.restarts == before.restarts + 1
+    assert len(list(servers.iterdir())) == folders  # the next server removes what a killed one left
+
+
+@linux
+def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(own):
+    jobs = [own.submit(SleepSpec(seconds=15, number=i), fresh=True) for i in range(2)]
+    queued = own.submit(EchoSpec(text="later"), fresh=True)
+    for job in jobs:
+        while job.stage != "sleeping":
+            time.sleep(0.005)
+    workers = _children_of(own.status().pid)
+    assert len(workers) == 2
+    os.kill(own.status().pid, signal.SIGKILL)
+    for job in jobs:
+        with pytest.raises(Fault) as caught:
+            job.result()
+        assert caught.value.kind == "engine_down"
+    assert all(_is_gone(pid) for pid in workers)
+    assert queued.result().text == "later"
+
+
+@linux
+def test_processes_that_leave_their_group_are_ended_with_the_job(own):
+    job = own.submit(StuckProcessesSpec(how="leaves_its_group"), fresh=True)
+    while not (workers := _children_of(own.status().pid)) or not (escaped := _children_of(workers[0])):
+        time.sleep(0.005)
+    assert job.wait(5.0)
+    assert all(_is_gone(pid) for pid in workers + escaped)
+
+
+@linux
+def test_nothing_left_behind_after_many_jobs(own):
+    def held():
+        server = own.status().pid
+        return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), server)], _children_of(server)
+
+    for i in range(5):
+        own.submit(EchoSpec(text=str(i)), fresh=True).result()
+    time.sleep(0.2)
+    before = held()
+    for i in range(100):
+        own.submit(EchoSpec(text=str(i)), fresh=True).result()
+    time.sleep(0.2)
+    assert held() == before
+    assert before[1] == []
+
+
+@pytest.mark.usefixtures("_misbehaving_specs_allowed")
+def test_the_app_process_never_imports_torch():
+    program = (
+        "import sys; from engine import run, stop_engine; from tests.runner.misbehaving.spec import EchoSpec\n"
+        "print(run(EchoSpec(text='hello')).text, 'torch' in sys.modules, 'multiprocessing' in sys.modules)"
+    )
+    with _run(program) as app:
+        assert app.communicate(timeout=60)[0].split() == ["hello", "False", "False"]
+    assert app.returncode == 0
+
+
+WAITING_APP = (
+    "import time; from engine import engine_status, submit\n"
+    "from tests.runner.misbehaving.spec import SleepSpec\n"
+    "job = submit(SleepSpec(seconds=19))\n"
+    "while job.stage != 'sleeping': time.sleep(0.01)\n"
+    "print(engine_status().pid, flush=True); time.sleep(60)"
+)
+
+
+@linux
+@pytest.mark.usefixtures("_misbehaving_specs_allowed")
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(other, marks=pytest.mark.slow) for other in (signal.SIGTERM, signal.SIGINT))],
+)
+def test_server_and_workers_end_when_the_app_dies(number):
+    with _run(WAITING_APP) as app:
+        server = int(app.stdout.readline())
+        workers = _children_of(server)
+        assert len(workers) == 1
+        app.send_signal(number)
+        app.wait(10)
+    assert _is_gone(server)
+    assert _is_gone(workers[0])
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.usefixtures("_misbehaving_specs_allowed")
+def test_a_spawned_worker_ends_when_the_app_dies():
+    with _run(
+        WAITING_APP.replace("engine_status().pid, ", "engine_status().pid or 0, "), TORCH_ATLAS_START_METHOD="spawn"
+    ) as app:
+        app.stdout.readline()
+        processes = _children_of(app.pid)
+        assert len(processes) == 3  # one at work, two spare
+        app.kill()
+        app.wait(10)
+    assert all(_is_gone(pid) for pid in processes)
+
+
+@linux
+def test_a_server_that_stops_answering_is_replaced(own, monkeypatch):
+    monkeypatch.setattr("engine.runner.forked._SERVER_HANG_S", 0.5)
+    server = own.status().pid
+    os.kill(server, signal.SIGSTOP)
+    with pytest.raises(Fault) as caught:
+        own.submit(StuckSpec(), fresh=True).result()
+    assert caught.value.kind == "engine_down"
+    assert _is_gone(server)
+    assert own.submit(EchoSpec(text="new"), fresh=True).result().text == "new"
+
+
+@linux
+def test_a_server_that_cannot_start_is_told_with_its_output(monkeypatch, tmp_path):
+    from engine.runner.forked import ForkBackend
+
+    (tmp_path / "torch.py").write_text("raise ImportError('libtorch is broken here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    engine = Dispatcher(ForkBackend())
+    with pytest.raises(Fault) as caught:
+        engine.submit(EchoSpec()).result()
+    assert caught.value.kind == "engine_down"
+    assert "libtorch is broken here" in caught.value.report.detail
+    engine.stop()
