@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages.shared.frame import draw_title
 from pages.shared.model_controls import draw_model_controls
 from pages.shared.navigation import build_navigation
 
-st.set_page_config(page_title="Torch Atlas", page_icon=":material/hub:", layout="wide")
+SHARED = Path(__file__).parent / "shared"
+
+st.set_page_config(page_title="Torch Atlas", page_icon=str(SHARED / "icon.png"), layout="wide")
+st.html(SHARED / "frame.css")
 page, entry = build_navigation()
 if entry.section != "start":
     with st.sidebar:

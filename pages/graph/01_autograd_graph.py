@@ -9,7 +9,7 @@ from engine.graph.spec import GraphSpec
 from pages.graph.autograd_graph_presets import PRESETS
 from pages.graph.classic_view import draw_classic
 from pages.graph.exports import downloads
-from pages.graph.interactive_view import draw_interactive
+from pages.graph.interactive_view import draw_interactive, draw_options
 from pages.graph.numbers_row import key_numbers
 from pages.graph.table_view import draw_leaf_table, draw_module_table, draw_node_table
 from pages.graph.what_torch_said import draw_messages
@@ -26,27 +26,30 @@ exports = draw_toolbar(spec, PRESETS)
 traced = compute(spec)
 pinned = pinned_spec(GraphSpec)
 before = compute(pinned, slot="pinned") if pinned else None
-draw_exports(exports, downloads(spec, traced))
+draw_exports(exports, downloads(spec, traced, pinned))
 
-view = st.segmented_control(
-    "View",
-    list(VIEWS),
-    format_func=VIEWS.__getitem__,
-    default="interactive",
-    required=True,
-    key="view",
-    label_visibility="collapsed",
-    bind="query-params",
-    persist_state="session",
-)
+with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
+    view = st.segmented_control(
+        "Picture",
+        list(VIEWS),
+        format_func=VIEWS.__getitem__,
+        default="interactive",
+        required=True,
+        key="view",
+        label_visibility="collapsed",
+        bind="query-params",
+        persist_state="session",
+    )
+    if view == "interactive":
+        draw_options()
 if view == "classic":
     draw_classic(spec.model)
 elif view == "table":
     draw_node_table(traced.graph)
 else:
-    draw_interactive(traced.graph, before.graph if before else None)
-
-draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
+    draw_interactive(spec, pinned)
+if view != "interactive":
+    draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
 draw_messages(traced)
 leaves, modules, explanation = st.tabs(["Leaves and gradients", "Modules", "How to read this"])
 with leaves:

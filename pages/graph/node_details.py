@@ -7,8 +7,28 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from engine.figures.scene import Scene
 from engine.figures.units import format_bytes, format_shape
-from engine.graph.spec import Edge, Graph, Node, Saved
+from engine.graph.spec import Edge, Graph, Node, Saved, Traced
+
+
+def draw_selection(traced: Traced, scene: Scene, address: str | None) -> None:
+    """The node or group at `address`, or what to do to see one."""
+    with st.container(border=True, key="selection"):
+        members = [traced.graph.nodes[node] for node in scene.members.get(address or "", ())]
+        if not members:
+            st.caption("Click a box to see what it saved and where it came from; double click a module to open it.")
+        elif any(box.address == address and box.role != "node" for box in scene.boxes):
+            draw_group(address or "", members)
+        else:
+            draw_node(traced.graph, members[0])
+            _draw_folded(traced.graph, members[1:])
+
+
+def _draw_folded(graph: Graph, folded: Sequence[Node]) -> None:
+    for node in folded:
+        with st.expander(f"Folded into this box: {node.name} {node.variable}"):
+            draw_node(graph, node)
 
 
 def draw_node(graph: Graph, node: Node) -> None:
@@ -118,7 +138,7 @@ def _target(graph: Graph, edge: Edge) -> str:
     return f"{target.name} #{edge.input_nr}" + (f" ({target.variable})" if target.variable else "")
 
 
-def draw_group(graph: Graph, address: str, members: Sequence[Node]) -> None:
+def draw_group(address: str, members: Sequence[Node]) -> None:
     """A folded box: how many nodes of which kind it holds and what they save."""
     slots = {slot.storage_id: slot for node in members for slot in node.saved if slot.storage_id is not None}
     kept = sum(slot.storage_bytes for slot in slots.values())

@@ -13,7 +13,7 @@ def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("Nodes", len(traced.graph.nodes), "count", "`grad_fn.next_functions`, followed from the loss"),
         KeyNumber(
-            "Saved for backward",
+            "Saved bytes",
             held,
             "bytes",
             "`saved_tensors_hooks`, each storage counted once"
@@ -23,6 +23,6 @@ def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
         KeyNumber(
             "Dropped slots", traced.graph.dropped_slots, "count", "`SavedTensor.unpack_hook`: a recipe, not a tensor"
         ),
-        KeyNumber("Leaves with gradient", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),
+        KeyNumber("Leaves with .grad", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),
         KeyNumber("Loss", traced.loss, "", "`loss.item()`"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -14,10 +15,7 @@ from engine.script import script_for
 from pages.shared.pin import draw_pin
 from pages.shared.presets import Preset, choose_preset, draw_preset
 
-PRESENTER_STYLE = """<style>
-  html { font-size: 125%; }
-  [data-testid="stHeader"] { opacity: 0.35; }
-</style>"""
+PRESENTER_STYLE = Path(__file__).parent / "presenter.css"
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,20 @@ def draw_model_controls() -> None:
     kind = ARCHITECTURES[tag or "mlp"]
     if kind.__doc__:
         st.caption(kind.__doc__.splitlines()[0])
-    for name in kind.__struct_fields__:
-        _draw_field(kind, name, f"{tag}.{name}", "")
+    _draw_architecture(kind, tag or "mlp")
     _draw_toggles()
+
+
+def _draw_architecture(kind: type[Architecture], tag: str) -> None:
+    """Numbers two to a row, everything else on a row of its own."""
+    numbers = [name for name in kind.__struct_fields__ if type(_default(kind, name)) is int]
+    for first in range(0, len(numbers), 2):
+        for column, name in zip(st.columns(2, gap="small"), numbers[first : first + 2], strict=False):
+            with column:
+                _draw_field(kind, name, f"{tag}.{name}", "")
+    for name in kind.__struct_fields__:
+        if name not in numbers:
+            _draw_field(kind, name, f"{tag}.{name}", "")
 
 
 def _draw_toggles() -> None:

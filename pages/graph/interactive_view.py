@@ -1,0 +1,107 @@
+"""The interactive picture with its options, and what is selected in it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import get_args
+
+import streamlit as st
+
+from engine import run
+from engine.figures.scene import Scene, build_scene, encode_scene, toggled
+from engine.figures.view import ColourBy, Direction, GraphView
+from engine.graph.spec import GraphSpec
+from pages.graph.node_details import draw_selection
+from pages.graph.numbers_row import key_numbers
+from pages.shared.graph_component import show_graph
+from pages.shared.key_numbers import draw_key_numbers
+
+OPENED = "opened"
+"""Link parameter: addresses of the open groups; absent means as many as fit."""
+
+PICTURE_HEIGHT = 540
+DETAIL = {"overview": 40, "balanced": 90, "detailed": 200}
+
+
+@st.fragment
+def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
+    """Picture, key numbers and the selected node; a click reruns only this."""
+    traced = run(spec)
+    scene, encoded = picture(spec, pinned, current_view())
+    selection = show_graph(
+        encoded, key="graph", height=PICTURE_HEIGHT, on_toggle=lambda address: _toggle(scene, address)
+    )
+    if pinned is not None:
+        _draw_changes(scene)
+    draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
+    draw_selection(traced, scene, selection.selected)
+
+
+@lru_cache(maxsize=64)
+def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple[Scene, bytes]:
+    """The scene of a traced model and the same encoded for the canvas."""
+    traced = run(spec)
+    scene = build_scene(
+        traced.graph,
+        view,
+        pinned=run(pinned).graph if pinned else None,
+        types={call.path: call.type for call in traced.modules},
+        kinds={leaf.name: leaf.kind for leaf in traced.leaves},
+    )
+    return scene, encode_scene(scene)
+
+
+def current_view() -> GraphView:
+    """The view that the options and the link describe."""
+    opened = st.query_params.get_all(OPENED)
+    return GraphView(
+        expanded=tuple(opened) if opened else None,
+        colour_by=st.session_state.get("colour") or "kind",
+        direction=st.session_state.get("direction") or "forward",
+        maximum_boxes=DETAIL[st.session_state.get("detail") or "balanced"],
+        fold_views=not st.session_state.get("views", False),
+        fold_transposes=not st.session_state.get("views", False),
+    )
+
+
+def close_all() -> None:
+    """Forget which groups were opened by hand."""
+    st.query_params.pop(OPENED, None)
+
+
+def _toggle(scene: Scene, address: str) -> None:
+    st.query_params[OPENED] = toggled(current_view(), scene, address).expanded or ("",)
+
+
+def draw_options() -> None:
+    """How to look at the graph; the values are read by `current_view`."""
+    with st.popover("View", icon=":material/tune:"):
+        _draw_choice("Colour", "colour", get_args(ColourBy))
+        _draw_choice("Direction", "direction", get_args(Direction))
+        _draw_choice("Detail", "detail", tuple(DETAIL), default="balanced")
+        st.toggle("Draw views and transposes", key="views", bind="query-params", persist_state="session")
+    if st.query_params.get_all(OPENED):
+        st.button("Reset folding", icon=":material/unfold_less:", on_click=close_all, type="tertiary")
+
+
+def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | None = None) -> None:
+    st.segmented_control(
+        label,
+        options,
+        default=default or options[0],
+        required=True,
+        key=key,
+        on_change=close_all if key == "detail" else None,
+        bind="query-params",
+        persist_state="session",
+    )
+
+
+def _draw_changes(scene: Scene) -> None:
+    added = sum(box.mark == "added" for box in scene.boxes)
+    st.caption(
+        f"Against A: {added} boxes with added nodes are marked in the picture; {len(scene.removed)} nodes removed."
+    )
+    if scene.removed:
+        with st.expander("Removed nodes"):
+            st.code("\n".join(scene.removed[:500]), language=None)
