@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """`value` in `unit` against `target`; smaller is better."""
+    """`value` in `unit` against `target`, or without one; smaller is better."""
 
     what: str
     value: float
-    target: float
+    target: float | None
     unit: str
     detail: str = ""
 
     @property
     def reached(self) -> bool:
-        return self.value <= self.target
+        return self.target is None or self.value <= self.target
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -26,7 +26,8 @@ def table(rows: Sequence[Row]) -> str:
     width = max(len(row.what) for row in rows)
     lines = [f"{'benchmark':<{width}}  {'measured':>14}  {'target':>14}  {'':<6}  detail"]
     for row in rows:
-        measured, target = f"{row.value:.4g} {row.unit}", f"<= {row.target:.4g} {row.unit}"
-        mark = "ok" if row.reached else "MISSED"
+        measured = f"{row.value:.4g} {row.unit}"
+        target = "" if row.target is None else f"<= {row.target:.4g} {row.unit}"
+        mark = "" if row.target is None else "ok" if row.reached else "MISSED"
         lines.append(f"{row.what:<{width}}  {measured:>14}  {target:>14}  {mark:<6}  {row.detail}")
     return "\n".join(lines)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
@@ -25,11 +27,27 @@ DRAWN_TIMEOUT_MS = 45_000
 SETTLE_MS = 120
 # What a job needs; polling pages run a script every few hundred milliseconds meanwhile.
 PROGRESS = '[data-testid="stProgress"]'
-COMPONENT = '[data-testid="stBidiComponentIsolated"]'
 
 
 def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A box of the picture as it lies on the canvas."""
+
+    address: str
+    role: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def handle(self) -> tuple[float, float]:
+        """Where to click it: its middle, or the title bar of an open frame."""
+        return self.x + self.width / 2, self.y + (8 if self.role == "frame" else self.height / 2)
 
 
 class Visitor:
@@ -70,7 +88,62 @@ class Visitor:
 
     @property
     def picture(self) -> Locator:
-        return self.page.locator(f"{COMPONENT} canvas").first
+        return self.page.locator("[data-atlas-canvas]")
+
+    @property
+    def graph(self) -> dict[str, str]:
+        """What the graph component says about itself: its data attributes."""
+        return dict(self.page.locator("[data-atlas-graph]").evaluate("element => ({...element.dataset})"))
+
+    @property
+    def places(self) -> list[Place]:
+        """Boxes in sight, in pixels of the canvas."""
+        return [Place(**place) for place in json.loads(self.graph["atlasPlaces"])]
+
+    def box(self, role: str, containing: str = "") -> Place:
+        """A box in sight that can be clicked: nothing lies over its handle."""
+        for place in self.places:
+            if place.role == role and containing in place.address and self._is_free(place):
+                return place
+        raise LookupError(f"no {role} with {containing!r} in sight among {[p.address for p in self.places]}")
+
+    def _is_free(self, place: Place) -> bool:
+        return bool(
+            self.picture.evaluate(
+                """(canvas, [x, y]) => {
+                  const edge = canvas.getBoundingClientRect();
+                  if (x < 0 || y < 0 || x > edge.width || y > edge.height) return false;
+                  return canvas.getRootNode().elementFromPoint(edge.left + x, edge.top + y) === canvas;
+                }""",
+                list(place.handle),
+            )
+        )
+
+    def click_box(self, place: Place, *, double: bool = False) -> Visitor:
+        x, y = place.handle
+        self.picture.scroll_into_view_if_needed()
+        click = self.picture.dblclick if double else self.picture.click
+        click(position={"x": x, "y": y})
+        return self.wait()
+
+    def control(self, key: str) -> Locator:
+        """The element of the widget with this key, as Streamlit marks it."""
+        return self.page.locator(f".st-key-{re.sub(r'[^a-zA-Z0-9_-]', '-', key)}").first
+
+    def choose(self, key: str, option: str) -> Visitor:
+        """Pick an option of a selectbox."""
+        self.control(key).get_by_role("combobox").click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        return self.wait()
+
+    def toggle(self, key: str) -> Visitor:
+        self.control(key).locator("label").first.click()
+        return self.wait()
+
+    def press(self, key: str) -> Visitor:
+        """Click a button."""
+        self.control(key).get_by_role("button").first.click()
+        return self.wait()
 
     def metric(self, label: str) -> Locator:
         return self.page.locator('[data-testid="stMetric"]').filter(has_text=label)
@@ -93,6 +166,7 @@ def visiting(browser: Browser, address: str, *, dark: bool = False, width: int =
     try:
         visitor = Visitor(context.new_page(), address)
         yield visitor
-        assert visitor.problems == []
+        if visitor.problems:
+            raise AssertionError("\n".join(visitor.problems))
     finally:
         context.close()

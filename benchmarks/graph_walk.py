@@ -1,0 +1,169 @@
+"""What reading a recorded graph costs per node, against torchviz and against a bare walk over the edges.
+
+`python -m benchmarks.graph_walk` prints every case, `--json` the same as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+import torch
+import torchviz
+
+from benchmarks.paired import Ratio, compare_paired
+from benchmarks.row import Row
+from engine.graph import record_forward, trace_graph
+from engine.models.architecture import AnyArchitecture, Gpt, Recurrent, ResNet
+from engine.models.build import build
+from engine.models.spec import ModelSpec
+
+TARGET_US = 15.0
+TARGET_RATIO = 1 / 12
+LINEAR = 1.3
+"""A chain five times as long may cost this much more per node: caches get colder, the work does not grow."""
+
+CHAINS = (20_000, 100_000)
+ROUNDS = 9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A recorded forward: its loss, and what `trace_graph` names things by."""
+
+    name: str
+    loss: torch.Tensor
+    model: torch.nn.Module | None
+    inputs: dict[str, torch.Tensor] | None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Median thread CPU microseconds per node, and the walk's paired ratio to torchviz with attributes and saved."""
+
+    shape: str
+    nodes: int
+    walk_us: float
+    edges_us: float
+    torchviz_us: float | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+
+
+def measure() -> list[Row]:
+    """Walk and ratio of every shape, and whether the cost per node stays the same on long chains."""
+    costs = measure_costs()
+    rows = [row for cost in costs for row in _rows(cost)]
+    short, long = (next(cost for cost in costs if cost.nodes == 1 + length) for length in CHAINS)
+    grows = f"per node: {long.walk_us:.1f} us at {CHAINS[1]:,} / {short.walk_us:.1f} us at {CHAINS[0]:,}"
+    return [*rows, Row("graph walk: growth with length", long.walk_us / short.walk_us, LINEAR, "x", grows)]
+
+
+def measure_costs() -> list[Cost]:
+    """One cost per shape; torchviz is left out on the longest chain, which takes it 20 s a round."""
+    networks = [
+        ("ResNet-50 shape", ResNet(variant="resnet50")),
+        ("GPT-2 small shape", Gpt(layers=12, heads=12, width=96, sequence=32, attention="explicit")),
+        ("LSTM, 200 steps", Recurrent(cell="hand_written_lstm", steps=200)),
+    ]
+    costs = [_cost(_network(name, architecture), ROUNDS) for name, architecture in networks]
+    costs.append(_cost(_chain(CHAINS[0]), 3))
+    return [*costs, _cost(_chain(CHAINS[1]), 3, against_torchviz=False)]
+
+
+def _network(name: str, architecture: AnyArchitecture) -> Shape:
+    built = build(ModelSpec(architecture=architecture, batch=1))
+    with record_forward(built.model):
+        loss = built.loss(built.forward())
+    return Shape(name, loss, built.model, built.inputs)
+
+
+def _chain(length: int) -> Shape:
+    x = torch.ones(2, requires_grad=True)
+    y = x
+    for _ in range(length):
+        y = y * 1.0001
+    return Shape(f"chain of {length:,}", y, None, {"x": x})
+
+
+def _cost(shape: Shape, rounds: int, against_torchviz: bool = True) -> Cost:
+    nodes = len(trace_graph(shape.loss, shape.model, shape.inputs).nodes)
+
+    def walk() -> object:
+        return trace_graph(shape.loss, shape.model, shape.inputs)
+
+    bare = compare_paired(walk, lambda: walk_edges(shape.loss), rounds=rounds)
+    other = _against_torchviz(shape, walk, nodes, rounds) if against_torchviz else None
+    per_node = 1e6 / nodes
+    return Cost(
+        shape.name,
+        nodes,
+        median(bare.first_s) * per_node,
+        median(bare.second_s) * per_node,
+        median(other.second_s) * per_node if other else None,
+        other.ratio if other else None,
+        other.low if other else None,
+        other.high if other else None,
+    )
+
+
+def _against_torchviz(shape: Shape, walk: Callable[[], object], nodes: int, rounds: int) -> Ratio:
+    with _recursion_room(8 * nodes):
+        return compare_paired(
+            walk, lambda: torchviz.make_dot(shape.loss, show_attrs=True, show_saved=True), rounds=rounds
+        )
+
+
+@contextmanager
+def _recursion_room(frames: int) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + frames)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def walk_edges(loss: torch.Tensor) -> list[Any]:
+    """The least a walk can do: every node and edge once, nothing read."""
+    order: list[Any] = [loss.grad_fn]
+    seen = set(order)
+    for node in order:
+        for target, _ in node.next_functions:
+            if target is not None and target not in seen:
+                seen.add(target)
+                order.append(target)
+    return order
+
+
+def _rows(cost: Cost) -> list[Row]:
+    bare = f"{cost.nodes:,} nodes; edges only {cost.edges_us:.1f} us"
+    rows = [Row(f"graph walk: {cost.shape}", cost.walk_us, TARGET_US, "us", bare)]
+    if cost.ratio is not None:
+        detail = f"torchviz {cost.torchviz_us:.0f} us a node; 95 % band {cost.ratio_low:.4f} to {cost.ratio_high:.4f}"
+        rows.append(Row(f"graph walk / torchviz: {cost.shape}", cost.ratio, TARGET_RATIO, "x", detail))
+    return rows
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the costs as a table or, with `--json`, as JSON."""
+    costs = measure_costs()
+    if "--json" in arguments:
+        print(json.dumps([asdict(cost) for cost in costs], indent=1))
+        return 0
+    print(f"{'shape':<20}{'nodes':>9}{'walk us':>9}{'edges us':>10}{'torchviz us':>13}{'ratio':>9}")
+    for cost in costs:
+        torchviz_us = "-" if cost.torchviz_us is None else f"{cost.torchviz_us:.0f}"
+        ratio = "-" if cost.ratio is None else f"1/{1 / cost.ratio:.1f}"
+        print(f"{cost.shape:<20}{cost.nodes:>9,}{cost.walk_us:>9.1f}{cost.edges_us:>10.1f}{torchviz_us:>13}{ratio:>9}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""From a click on a toggle to the new picture, in wall seconds, in a real browser: default MLP, residual off.
+
+Every round uses a seed of its own, so no result comes from the cache. The clock runs in the page: it starts with the
+click and stops at the first frame after the component has received the new graph.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import sync_playwright
+
+from benchmarks.row import Row
+from tests.browser.server import running_server
+from tests.browser.visitor import Visitor, launch, visiting
+
+ROUNDS = 20
+TARGET_S = 0.5
+PAGE = "autograd-graph"
+TOGGLE = "mlp.residual"
+
+CLICK_AND_WAIT = """
+toggle => new Promise((done, fail) => {
+  const find = (selector) => {
+    for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]'))
+      for (const root of [host, ...host.querySelectorAll("*")])
+        if (root.shadowRoot?.querySelector(selector)) return root.shadowRoot.querySelector(selector);
+    return document.querySelector(selector);
+  };
+  const shown = () => { const graph = find("[data-atlas-graph]"); return graph && graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes; };
+  const before = shown();
+  const start = performance.now();
+  const look = () => {
+    const now = shown();
+    if (now && now !== before) requestAnimationFrame(() => done(performance.now() - start));
+    else if (performance.now() - start > 20000) fail(new Error("no new picture within 20 s"));
+    else requestAnimationFrame(look);
+  };
+  toggle.click();
+  look();
+})
+"""
+
+
+def measure() -> list[Row]:
+    """Median of the rounds, after one that is not counted."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder) / "log.txt") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = launch(playwright)
+        with visiting(browser, server.address) as visitor:
+            seconds = [_one_toggle(visitor, seed) for seed in range(ROUNDS + 1)][1:]
+        browser.close()
+    spread = f"{1e3 * min(seconds):.0f} to {1e3 * max(seconds):.0f} ms, {ROUNDS} toggles, none cached"
+    return [Row("toggle to new picture", 1e3 * median(seconds), 1e3 * TARGET_S, "ms", spread)]
+
+
+def _one_toggle(visitor: Visitor, seed: int) -> float:
+    visitor.open(PAGE, seed=seed)
+    visitor.picture.wait_for()
+    toggle = visitor.control(TOGGLE).locator("label").first
+    return float(toggle.evaluate(CLICK_AND_WAIT)) / 1e3

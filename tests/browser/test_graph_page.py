@@ -1,0 +1,106 @@
+"""The autograd graph page as a person uses it: toggle, pin, compare, follow a link, look from two windows at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.pixels import DRAWN_SHARE, brightness, colours, drawn_share, look
+from tests.browser.visitor import visiting
+
+PAGE = "autograd-graph"
+GPT2_SMALL = {
+    "gpt.layers": 12,
+    "gpt.heads": 12,
+    "gpt.width": 768,
+    "gpt.sequence": 64,
+    "gpt.vocabulary": 50257,
+    "batch": 1,
+}
+REAL_MODELS = {
+    "resnet": {"resnet.variant": "resnet50"},
+    "gpt": GPT2_SMALL,
+    "recurrent": {"recurrent.cell": "lstm", "recurrent.steps": 200},
+}
+
+
+def count(text: str) -> int:
+    return int(text.replace(",", "").replace(" ", "").replace("\u202f", ""))
+
+
+@pytest.mark.parametrize("model", REAL_MODELS)
+def test_real_models_draw(visitor, model):
+    visitor.open(PAGE, model=model, **REAL_MODELS[model])
+    picture = look(visitor.picture)
+    assert drawn_share(picture) > DRAWN_SHARE
+    assert colours(picture) > 8
+    assert count(visitor.number("Nodes")) > 200
+    assert visitor.number("Saved for backward").endswith("iB")
+
+
+def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
+    light, dark = look(visitor.open(PAGE).picture), look(dark_visitor.open(PAGE).picture)
+    assert brightness(light) > 0.6
+    assert brightness(dark) < 0.4
+    assert drawn_share(dark) > DRAWN_SHARE
+
+
+def test_checkpointing_drops_slots_and_keeps_the_nodes(visitor):
+    visitor.open(PAGE, model="gpt")
+    nodes, kept = visitor.number("Nodes"), visitor.number("Saved for backward")
+    assert count(visitor.number("Dropped slots")) == 0
+    visitor.choose("checkpoint", "each_block")
+    assert count(visitor.number("Dropped slots")) > 0
+    assert visitor.number("Nodes") == nodes
+    assert visitor.number("Saved for backward") != kept
+
+
+def test_pinned_run_shows_differences(visitor):
+    visitor.open(PAGE)
+    nodes = count(visitor.number("Nodes"))
+    visitor.press("pin")
+    assert visitor.delta("Nodes") == "= A"
+    visitor.toggle("mlp.residual")
+    change = count(visitor.number("Nodes")) - nodes
+    assert change < 0
+    assert visitor.delta("Nodes").startswith(f"\u2212{-change}")
+    visitor.press("unpin")
+    assert visitor.metric("Nodes").locator('[data-testid="stMetricDelta"]').count() == 0
+
+
+def test_a_link_rebuilds_the_view(visitor, browser, server):
+    visitor.open(PAGE, model="gpt").choose("autocast", "bfloat16")
+    visitor.press("pin").choose("checkpoint", "each_block")
+    labels = ("Nodes", "Saved for backward", "Dropped slots", "Loss")
+    shown = [(visitor.number(label), visitor.delta(label)) for label in labels]
+    with visiting(browser, server.address) as other:
+        other.page.goto(visitor.page.url)
+        other.wait()
+        assert [(other.number(label), other.delta(label)) for label in labels] == shown
+
+
+def test_a_link_with_nonsense_shows_the_page_all_the_same(visitor):
+    visitor.open(PAGE, model="<script>", pinned="!!!", batch="1e99", view="none", checkpoint="")
+    assert count(visitor.number("Nodes")) > 5
+
+
+def test_two_windows_do_not_disturb_each_other(visitor, browser, server):
+    with visiting(browser, server.address) as other:
+        visitor.open(PAGE, model="recurrent", **{"recurrent.steps": 50})
+        other.open(PAGE, model="embedding")
+        mine, theirs = visitor.number("Nodes"), other.number("Nodes")
+        assert mine != theirs
+        other.toggle("embedding.sparse")
+        visitor.toggle("train")
+        assert (visitor.number("Nodes"), other.number("Nodes")) == (mine, theirs)
+
+
+def test_classic_view_draws_what_torchviz_draws(visitor):
+    visitor.open(PAGE, view="classic")
+    drawing = visitor.page.locator('[data-testid="stGraphVizChart"] svg')
+    drawing.wait_for()
+    assert drawing.locator("g.node").count() > 5
+
+
+def test_contradicting_settings_are_explained(visitor):
+    visitor.open(PAGE, model="gpt", **{"gpt.width": 130, "gpt.heads": 4})
+    assert visitor.metric("Nodes").count() or "multiple of heads" in visitor.text

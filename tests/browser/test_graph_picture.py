@@ -1,0 +1,106 @@
+"""The interactive picture: select, open and close, search, zoom, save, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import io
+
+from PIL import Image
+
+from tests.browser.pixels import colours, look
+
+PAGE = "autograd-graph"
+
+
+def test_a_clicked_node_shows_its_details(visitor):
+    visitor.open(PAGE, model="expression", **{"expression.name": "shared_leaf"})
+    place = visitor.box("node", "Mul")
+    visitor.click_box(place)
+    assert visitor.graph["atlasSelected"] == place.address
+    details = visitor.page.locator('[data-testid="stMain"]').get_by_text("next_functions")
+    details.first.wait_for()
+    assert "MulBackward0" in visitor.text
+    assert "sequence_nr" in visitor.text
+
+
+def test_a_module_opens_and_closes(visitor):
+    visitor.open(PAGE, model="gpt")
+    boxes = int(visitor.graph["atlasBoxes"])
+    group = visitor.box("group")
+    visitor.click_box(group, double=True)
+    visitor.page.wait_for_function(BOXES_DIFFER, arg=boxes)
+    visitor.wait()
+    opened = int(visitor.graph["atlasBoxes"])
+    assert opened > boxes
+    frame = next(place for place in visitor.places if place.address == group.address)
+    assert frame.role == "frame"
+    visitor.picture.focus()
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_function(BOXES_DIFFER, arg=opened)
+    visitor.wait()
+    assert int(visitor.graph["atlasBoxes"]) == boxes
+
+
+BOXES_DIFFER = """
+before => {
+  const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+  const graph = all(document).find((element) => element.matches("[data-atlas-graph]"));
+  return graph && Number(graph.dataset.atlasBoxes) !== before;
+}
+"""
+
+
+def test_search_counts_what_it_finds(visitor):
+    visitor.open(PAGE)
+    box = visitor.page.locator("[data-atlas-search]")
+    box.fill("Addmm")
+    visitor.page.wait_for_timeout(400)
+    found = int(visitor.graph["atlasFound"])
+    assert found >= 1
+    box.fill("<img src=x onerror=alert(1)>")
+    visitor.page.wait_for_timeout(400)
+    assert int(visitor.graph["atlasFound"]) == 0
+
+
+def test_zoom_and_pan_move_the_picture_and_fit_brings_it_back(visitor):
+    visitor.open(PAGE)
+    zoom = float(visitor.graph["atlasZoom"])
+    visitor.page.locator('[data-atlas-action="in"]').click()
+    visitor.page.wait_for_timeout(500)
+    assert float(visitor.graph["atlasZoom"]) > zoom
+    visitor.page.locator('[data-atlas-action="fit"]').click()
+    visitor.page.wait_for_timeout(600)
+    fitted = look(visitor.picture)
+    visitor.picture.hover(position={"x": 300, "y": 300})
+    visitor.page.mouse.wheel(0, -300)
+    visitor.page.wait_for_timeout(400)
+    assert look(visitor.picture).tobytes() != fitted.tobytes()
+
+
+def test_the_keyboard_walks_along_edges(visitor):
+    visitor.open(PAGE)
+    visitor.picture.focus()
+    seen = []
+    for _ in range(3):
+        visitor.page.keyboard.press("ArrowDown")
+        visitor.wait()
+        seen.append(visitor.graph["atlasSelected"])
+    assert len(set(seen)) == 3
+    visitor.page.keyboard.press("Escape")
+    visitor.wait()
+    assert visitor.graph["atlasSelected"] == ""
+
+
+def test_the_picture_can_be_saved_as_png(visitor):
+    visitor.open(PAGE)
+    with visitor.page.expect_download() as started:
+        visitor.page.locator('[data-atlas-action="png"]').click()
+    saved = Image.open(io.BytesIO(started.value.path().read_bytes())).convert("RGB")
+    assert min(saved.size) > 200
+    assert colours(saved) > 8
+
+
+def test_the_picture_is_named_for_screen_readers(visitor):
+    visitor.open(PAGE)
+    name = visitor.picture.get_attribute("aria-label")
+    assert "nodes" in name
+    assert visitor.picture.get_attribute("role") == "img"
