@@ -8,15 +8,17 @@ from pages.shared.presets import Preset
 PRESETS = (
     Preset(
         "What does a residual connection add to the graph?",
-        "Predict: how many nodes does one `x = x + block(x)` add, and does it save anything for backward?",
-        "Each residual is one `AddBackward0` with two incoming edges. Addition needs neither operand for its "
-        "derivative, so no bytes are saved for it. Pin this run, switch *residual* off, and compare.",
+        "Predict: how many nodes does one `x = x + block(x)` add, and how many bytes does it keep for backward?",
+        "Each residual is one `AddBackward0` with two incoming edges, and it saves nothing itself. Pin this "
+        "run and switch *residual* off: saved bytes fall all the same. The sum is a new tensor that the next "
+        "Linear saves as its input; without it the Linear saves the ReLU's output, which the ReLU keeps "
+        "anyway.",
         ModelSpec(architecture=Mlp(layers=4, depth=4, residual=True)),
     ),
     Preset(
         "Why is `.grad` None?",
-        "Five layers are built, three run, one group is frozen, and block 1 is detached. "
-        "Predict which parameters get a gradient.",
+        "Five layers are built, three run, one group is frozen, and block 1 is detached. Predict which "
+        "parameters get a gradient.",
         "The leaf table names the reason for each one: *unused* (its layer never ran), *frozen* "
         "(`requires_grad=False`), *detached* (the path to the loss was cut in front of it).",
         ModelSpec(architecture=Mlp(layers=5, depth=3), frozen=("layers.2",), grad_mode="detach", grad_mode_block=1),
@@ -24,50 +26,53 @@ PRESETS = (
     Preset(
         "Checkpointing: where did the saved tensors go?",
         "Every block of this GPT is checkpointed. Predict which saved slots are still there after the forward.",
-        "The nodes and edges do not change: checkpointing is invisible in the graph's shape. The hatched slots are "
-        "*dropped*: a hook keeps a recipe instead of the tensor, and backward runs the block's forward again.",
+        "The nodes and edges do not change: checkpointing is invisible in the graph's shape. The hatched "
+        "slots are *dropped*: a hook keeps a recipe instead of the tensor, and backward runs the block's "
+        "forward again.",
         ModelSpec(architecture=Gpt(layers=4), checkpoint="each_block"),
     ),
     Preset(
         "Why did memory not drop?",
-        "50 x Linear(1024) + ReLU, every fifth layer checkpointed. Predict the share of saved bytes that goes away.",
-        "Almost nothing: what a checkpointed Linear + ReLU drops, its neighbours keep anyway. Try *segments* with 7: "
-        "only wide stretches between two checkpoints free memory.",
+        "50 x Linear(1024) + ReLU, every fifth layer checkpointed. Predict how much of *Beyond parameters* goes away.",
+        "Not one byte: a checkpointed Linear + ReLU drops its input and its output, and its neighbours save "
+        "both. What left the saved set are ten weights, and those stay alive as parameters. Pin this run and "
+        "try *segments* with 7: only stretches of several layers between two checkpoints free memory.",
         ModelSpec(architecture=LinearStack(), checkpoint="every_k", checkpoint_k=5, batch=64),
     ),
     Preset(
         "What does mixed precision add?",
-        "The same GPT under bfloat16 autocast. Predict: fewer bytes, or more?",
-        "Every cast is a `ToCopyBackward0` node. Weights are cast once per region and the low-precision copies are "
-        "kept for backward *beside* the originals, so saved bytes can rise on small models.",
-        ModelSpec(architecture=Gpt(layers=2), autocast="bfloat16"),
+        "The default MLP under bfloat16 autocast. Predict: does backward keep fewer bytes, or more?",
+        "Every cast is a `ToCopyBackward0` node. *Saved bytes* halve, but *Beyond parameters* grows: float32 "
+        "weights are alive anyway, their bfloat16 copies are kept for backward only. Raise *batch* to 64, "
+        "pin, and switch autocast off: once activations dominate, it pays.",
+        ModelSpec(architecture=Mlp(), autocast="bfloat16"),
     ),
     Preset(
         "What does `no_grad` in the middle cut off?",
         "Block 1 runs under `torch.no_grad()`. Predict how far the graph reaches back from the loss.",
-        "It ends behind block 1. Everything in front of the cut has no path to the loss; the leaf table says so for "
-        "each parameter.",
+        "It ends behind block 1. Everything in front of the cut has no path to the loss; the leaf table says "
+        "so for each parameter.",
         ModelSpec(architecture=Mlp(layers=4, depth=4, residual=False), grad_mode="no_grad", grad_mode_block=1),
     ),
     Preset(
         "Which operand sits in which slot?",
         "`torch.cat([a, constant, b, a])`: predict the number of slots and where the constant is.",
-        "`next_functions` has one slot per list element, in order. The constant is an empty slot, and `a` is reached "
-        "twice: its gradient is the sum over both uses.",
+        "`next_functions` has one slot per list element, in order. The constant is an empty slot, and `a` is "
+        "reached twice: its gradient is the sum over both uses.",
         ModelSpec(architecture=Expression(name="cat_list")),
     ),
     Preset(
         "Who broke backward with an in-place write?",
         "`y = x.sigmoid(); y.add_(1)`. Predict which node complains, and why `y = x + 1` would not.",
-        "Sigmoid saves its *output*. The slot was saved at version 0 and the tensor is at version 1 now, so backward "
-        "refuses. Addition saves nothing and does not mind.",
+        "Sigmoid saves its *output*. The slot was saved at version 0 and the tensor is at version 1 now, so "
+        "backward refuses. Addition saves nothing and does not mind.",
         ModelSpec(architecture=Expression(name="in_place_after_save")),
     ),
     Preset(
         "One weight, many uses: how often is it in the graph?",
         "One Linear applied 24 times. Predict the number of `AccumulateGrad` nodes.",
-        "Two, one for the weight and one for the bias, each reached 24 times. The picture draws one leaf mark per "
-        "use, because a single box with 24 lines into it explains nothing.",
+        "Two, one for the weight and one for the bias, each reached 24 times. The picture draws one leaf mark "
+        "per use, because a single box with 24 lines into it explains nothing.",
         ModelSpec(architecture=TiedLoop(steps=24)),
     ),
     Preset(
@@ -86,15 +91,15 @@ PRESETS = (
     Preset(
         "GPT-2 small: what does one forward record?",
         "12 blocks, 12 heads, width 768. Predict the number of nodes, and how many of them are views.",
-        "About one node in three is a view or a transpose that computes nothing. Switch *attention* to explicit and "
-        "compare the saved bytes: the attention matrix now has to be kept.",
+        "About two nodes in five are views and transposes that compute nothing. Switch *attention* to "
+        "explicit and compare the saved bytes: the attention matrix now has to be kept.",
         ModelSpec(architecture=Gpt(layers=12, heads=12, width=768, sequence=64, vocabulary=50257), batch=1),
     ),
     Preset(
         "An LSTM over 200 steps: how deep is its graph?",
         "One layer, 200 time steps. Predict the number of nodes and the longest path.",
-        "About 15 nodes per step, all on one chain: this depth is what vanishing gradients travel through, and what "
-        "makes recursive graph tools fail.",
+        "About 13 nodes per step, all on one chain: this depth is what vanishing gradients travel through, "
+        "and what makes recursive graph tools fail.",
         ModelSpec(architecture=Recurrent(cell="lstm", steps=200)),
     ),
 )

@@ -7,22 +7,21 @@ from pages.shared.key_numbers import KeyNumber
 
 
 def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
-    """Nodes, saved bytes, dropped slots, leaves with a gradient, and the loss."""
+    """Nodes, saved bytes and the part that only backward keeps alive, dropped slots, leaves with a gradient, loss."""
+    graph = traced.graph
+    if traced.held_bytes is None:
+        saved, saved_from = graph.saved_bytes, "`node._raw_saved_*`, each storage counted once"
+    else:
+        saved, saved_from = traced.held_bytes, "`saved_tensors_hooks`, each storage counted once"
+    own = saved - graph.parameter_bytes - graph.buffer_bytes
     with_gradient = sum(leaf.grad_norm is not None for leaf in traced.leaves)
-    held = traced.graph.saved_bytes if traced.held_bytes is None else traced.held_bytes
     return (
-        KeyNumber("Nodes", len(traced.graph.nodes), "count", "`grad_fn.next_functions`, followed from the loss"),
+        KeyNumber("Nodes", len(graph.nodes), "count", "`grad_fn.next_functions`, followed from the loss"),
+        KeyNumber("Saved bytes", saved, "bytes", saved_from),
         KeyNumber(
-            "Saved bytes",
-            held,
-            "bytes",
-            "`saved_tensors_hooks`, each storage counted once"
-            if traced.held_bytes is not None
-            else "`node._raw_saved_*`, each storage counted once",
+            "Beyond parameters", own, "bytes", f"{saved_from}, less the storages that parameters and buffers own anyway"
         ),
-        KeyNumber(
-            "Dropped slots", traced.graph.dropped_slots, "count", "`SavedTensor.unpack_hook`: a recipe, not a tensor"
-        ),
+        KeyNumber("Dropped slots", graph.dropped_slots, "count", "`SavedTensor.unpack_hook`: a recipe, not a tensor"),
         KeyNumber("Leaves with .grad", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),
         KeyNumber("Loss", traced.loss, "", "`loss.item()`"),
     )
