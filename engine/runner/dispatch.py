@@ -57,8 +57,12 @@ class Dispatcher:
     def submit(self, spec: Spec[T], *, fresh: bool = False) -> Job[T]:
         """A job for `spec`, done at once from the cache unless `fresh`; a full queue is the job's fault."""
         job = Job(spec)
-        known: Any = None if fresh else self._cache.get(key_of(spec))
-        if known is not None:
+        try:
+            known: Any = self._cache.get(key_of(spec))
+        except (TypeError, ValueError, OverflowError) as error:
+            job.finish(faults.invalid(faults.error_text(error)))
+            return job
+        if known is not None and not fresh:
             job.finish(known)
         elif spec.measured:
             self._queue_measured(job)
@@ -81,12 +85,16 @@ class Dispatcher:
         )
 
     def _compute(self, job: Job[Any]) -> None:
-        if encoded_bytes := drive(job, self._backend):
-            self._cache.put(key_of(job.spec), job.result(), encoded_bytes)
+        key = key_of(job.spec)
+        drive(job, self._backend, lambda result, encoded_bytes: self._cache.put(key, result, encoded_bytes))
 
     def _queue_measured(self, job: Job[Any]) -> None:
         """The ticket is taken now, so that the order over all apps is the order of asking."""
-        ticket = Ticket()
+        try:
+            ticket = Ticket()
+        except OSError as error:
+            job.finish(faults.engine_down(f"measured jobs cannot queue, {error}"))
+            return
         job.at_end(ticket.give_back)
         if not self._measured.put(job, lambda: ticket.ahead() + 1):
             job.finish(faults.queue_full(self._measured.capacity))

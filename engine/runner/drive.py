@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -26,22 +27,25 @@ def key_of(spec: Spec[Any]) -> Key:
     return wire.spec_name(type(spec)), msgspec.msgpack.encode(spec)
 
 
-def drive(job: Job[Any], backend: Backend) -> int:
-    """Compute `job` in a fresh worker and finish it; the encoded size of its result in bytes, 0 for a fault."""
+def drive(job: Job[Any], backend: Backend, keep: Callable[[Result, int], None]) -> None:
+    """Compute `job` in a fresh worker and finish it; `keep(result, encoded bytes)` comes first, so a cache has it."""
     for attempt in (1, 2):
+        job.progress("Starting a worker", 0.0)
         try:
             worker = backend.open_worker(job.spec.limits.wall_s)
         except Fault as fault:
             job.finish(fault.report)
-            return 0
+            return
         try:
             outcome, size_bytes, heard = _converse(job, worker)
         finally:
             worker.close()
-        if not heard and attempt == 1 and isinstance(outcome, FaultReport) and outcome.kind == "engine_down":
+        if isinstance(outcome, Result):
+            keep(outcome, size_bytes)
+        elif outcome.kind == "engine_down" and not heard and attempt == 1 and job.state != "done":
             continue  # the engine was ended before this job reached it; the next one starts afresh
-        return size_bytes if job.finish(outcome) else 0
-    raise AssertionError("unreachable")
+        job.finish(outcome)
+        return
 
 
 def _converse(job: Job[Any], worker: Worker) -> tuple[Result | FaultReport, int, bool]:

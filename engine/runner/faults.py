@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import traceback
 from typing import Literal
 
 import msgspec
@@ -26,12 +27,16 @@ _TEXT_LIMIT = 4000
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault as data: what happened, what to do next, and the original text where there is one."""
+    """A fault as data: what happened, what to do next, and the original text where there is one.
+
+    `traceback` is for whoever mends an experiment: where the exception came from.
+    """
 
     kind: FaultKind
     what: str
     remedy: str
     detail: str = ""
+    traceback: str = ""
 
 
 class Fault(Exception):
@@ -131,12 +136,13 @@ def cancelled() -> FaultReport:
 
 def torch_error(error: BaseException) -> FaultReport:
     """The original type and text, even of an exception whose `__str__` raises."""
-    name = type(error).__name__
+    who = "PyTorch" if isinstance(error, RuntimeError) else "Computing it"
     return FaultReport(
         kind="torch_error",
-        what=f"PyTorch raised {name}." if not isinstance(error, SystemExit | KeyboardInterrupt) else f"{name} raised.",
+        what=f"{who} raised {type(error).__name__}.",
         remedy="The original text says what it could not do; change the settings it names.",
         detail=clip(error_text(error)),
+        traceback=clip("".join(traceback.format_tb(error.__traceback__))),
     )
 
 

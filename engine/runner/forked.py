@@ -77,13 +77,15 @@ class ForkBackend:
         self._lock = threading.Lock()
         self._server: _Server | None = None
         self._starts = 0
+        self._stopped = False
 
     def start(self) -> None:
         self._living()
 
     def stop(self) -> None:
         with self._lock:
-            server, self._server, self._starts = self._server, None, 0
+            self._stopped = True
+            server, self._server = self._server, None
         if server is not None:
             server.stop()
 
@@ -104,6 +106,8 @@ class ForkBackend:
 
     def _living(self) -> _Server:
         with self._lock:
+            if self._stopped:
+                raise Fault(faults.engine_down("it was stopped"))
             if self._server is None or not self._server.alive:
                 self._server, self._starts = _Server(), self._starts + 1
             return self._server
@@ -169,7 +173,8 @@ class _Server:
     def stop(self) -> None:
         """Ends it by ending its standard input; kills it when it does not follow."""
         self._end_input()
-        self._listener.join(_STOP_LIMIT_S)
+        if self.warm_s is not None:  # while warming up it would not notice for seconds
+            self._listener.join(_STOP_LIMIT_S)
         self._process.kill()
         self._listener.join()
 

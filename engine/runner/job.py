@@ -24,7 +24,7 @@ class Job(Generic[T]):
         self.spec = spec
         self._changed = threading.Condition()
         self._state: State = "queued"
-        self._stage, self._fraction = "waiting", 0.0
+        self._stage, self._fraction = "Waiting", 0.0
         self._submitted_s = time.monotonic()
         self._ended_s: float | None = None
         self._result: T | None = None
@@ -121,7 +121,7 @@ class Job(Generic[T]):
                 self._fault = outcome
             else:
                 self._result, self._fraction = outcome, 1.0
-            self._state, self._stage, self._ended_s = "done", "done", time.monotonic()
+            self._state, self._stage, self._ended_s = "done", "Done", time.monotonic()
             calls, self._at_end, self._place = self._at_end, [], lambda: 0
             self._changed.notify_all()
         for call in calls:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from engine.runner import faults
 from engine.runner.faults import FaultReport
 from engine.runner.job import Job
 
@@ -71,6 +72,8 @@ class Lane:
         while (job := self._next()) is not None:
             try:
                 self._work(job)
+            except Exception as error:  # whatever it is, the job must end and this thread must not
+                job.finish(faults.engine_down(f"{type(error).__name__}: {faults.error_text(error)}"))
             finally:
                 with self._changed:
                     self._running.remove(job)

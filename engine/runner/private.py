@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -16,6 +17,7 @@ def make_private(private: Path) -> None:
     os.umask(0o077)
     private.mkdir(mode=0o700, parents=True)
     os.environ["TMPDIR"] = os.environ["HOME"] = str(private)
+    tempfile.tempdir = None  # forget the choice made before, in the server
     output = os.open(private / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for fd in (1, 2):
         os.dup2(output, fd)

@@ -107,7 +107,7 @@ class ForkServer:
         return True
 
     def _start(self, start: Start, stream_fd: int) -> None:
-        private = self._folder / str(start.job)
+        private, server_pid = self._folder / str(start.job), os.getpid()
         try:
             pid = os.fork()
         except OSError as error:
@@ -115,16 +115,16 @@ class ForkServer:
             self.send(Exit(start.job, 1, 0, False, 0.0, 0, f"no new process: {error.strerror}"))
             return
         if pid == 0:
-            self._become_worker(stream_fd, private)
+            self._become_worker(stream_fd, private, server_pid)
         os.close(stream_fd)
         with contextlib.suppress(OSError):  # the worker does the same; whoever comes first
             os.setpgid(pid, pid)
         self._running[pid] = _Running(start.job, private, time.monotonic() + start.wall_s)
 
-    def _become_worker(self, stream_fd: int, private: Path) -> NoReturn:
+    def _become_worker(self, stream_fd: int, private: Path, server_pid: int) -> NoReturn:
         code = 1
         try:
-            _detach_from_server()
+            _detach_from_server(server_pid)
             self._control.close()
             self._selector.close()
             os.close(self._wake_read)
@@ -172,9 +172,11 @@ class ForkServer:
                     os.kill(pid, signal.SIGKILL)
 
 
-def _detach_from_server() -> None:
+def _detach_from_server(server_pid: int) -> None:
     if _libc is not None:  # a killed server takes its workers along
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != server_pid:  # killed before that was in force
+        os._exit(1)
     with contextlib.suppress(OSError):
         os.setpgid(0, 0)
     signal.set_wakeup_fd(-1)

@@ -120,6 +120,7 @@ class SpawnBackend:
         self._path = Path()
         self._count, self._restarts = 0, 0
         self._warm_s: float | None = None
+        self._stopped = False
 
     def start(self) -> None:
         with self._lock:
@@ -127,6 +128,7 @@ class SpawnBackend:
 
     def stop(self) -> None:
         with self._lock:
+            self._stopped = True
             spares, self._spares = self._spares, deque()
             folder, self._folder = self._folder, None
         for spare in spares:
@@ -153,6 +155,8 @@ class SpawnBackend:
 
     def _fill(self) -> None:
         """Replace spares that were used or have died."""
+        if self._stopped:
+            raise Fault(faults.engine_down("it was stopped"))
         if self._folder is None:
             self._folder = contextlib.ExitStack()
             self._path = self._folder.enter_context(new_server_folder())

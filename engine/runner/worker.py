@@ -81,7 +81,7 @@ def _decode_spec(request: bytes, extra: frozenset[str]) -> Spec[Any]:
 
 def _compute(spec: Spec[Any], write_fd: int) -> bytes | FaultReport:
     progress = _ProgressWriter(write_fd)
-    progress("started", 0.0)
+    progress("Started", 0.0)
     import torch
 
     torch.set_num_threads(spec.limits.threads)

@@ -80,7 +80,8 @@ def test_memory_below_the_limit_is_fine(engine):
 def test_pytorchs_error_keeps_type_and_text(fault_of):
     report = fault_of(RaiseSpec(how="torch"))
     assert report.kind == "torch_error"
-    assert "RuntimeError" in report.what
+    assert report.what == "PyTorch raised RuntimeError."
+    assert "raise_it" in report.traceback
     assert "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in report.detail
 
 

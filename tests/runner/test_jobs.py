@@ -52,7 +52,7 @@ def test_a_flood_of_progress_does_not_delay_the_result(engine):
 
 def test_cancelled_while_running(engine):
     job = engine.submit(StuckSpec(), fresh=True)
-    _until(lambda: job.stage == "started")
+    _until(lambda: job.stage == "Started")
     began_s = time.monotonic()
     job.cancel()
     assert job.wait(1.0)
@@ -203,3 +203,21 @@ def test_a_full_queue_is_told_with_its_length(measured):
     assert engine.submit(kind(number=4)).state == "queued"
     engine.stop()
     assert [_kind_of(job) for job in (running, waiting[1])] == ["engine_down", "engine_down"]
+
+
+def test_a_spec_that_cannot_be_encoded_is_invalid():
+    job = Dispatcher(_StuckBackend(), workers=1).submit(EchoSpec(text=lambda: None))
+    assert _kind_of(job) == "invalid"
+
+
+def test_a_backend_that_fails_ends_the_job_and_not_the_queue():
+    class Failing(_StuckBackend):
+        def open_worker(self, wall_s):
+            raise OSError("no more processes")
+
+    engine = Dispatcher(Failing(), workers=1)
+    for number in range(3):
+        job = engine.submit(SleepSpec(number=number))
+        assert _kind_of(job) == "engine_down"
+        with pytest.raises(Fault, match="no more processes"):
+            job.result()

@@ -156,15 +156,16 @@ def test_a_spawned_worker_ends_when_the_app_dies():
 
 
 @linux
+@pytest.mark.slow
 def test_a_server_that_stops_answering_is_replaced(own, monkeypatch):
     monkeypatch.setattr("engine.runner.forked._SERVER_HANG_S", 0.5)
     server = own.status().pid
     os.kill(server, signal.SIGSTOP)
     with pytest.raises(Fault) as caught:
         own.submit(StuckSpec(), fresh=True).result()
-    assert caught.value.kind == "engine_down"
+    assert caught.value.kind == "timeout"  # of the new server, which was given the job again
     assert _is_gone(server)
-    assert own.submit(EchoSpec(text="new"), fresh=True).result().text == "new"
+    assert own.status().pid != server
 
 
 @linux

@@ -57,6 +57,7 @@ def test_no_writes_outside_the_private_folder(attempt, needs_feature, tmp_path):
 
 def test_writes_inside_the_private_folder(attempt):
     assert attempt("write_inside") == "done 1"
+    assert attempt("temporary_file") == "done True"
 
 
 def test_no_tcp_without_the_loopback_need(attempt, needs_feature, listening):

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -230,6 +231,7 @@ _ATTEMPTS = {
     "write_outside": lambda target: Path(target).write_text("x"),
     "remove_outside": lambda target: Path(target).unlink(),
     "write_inside": lambda target: Path(os.environ["TMPDIR"], "file").write_text("x"),
+    "temporary_file": lambda target: len(tempfile.mkdtemp()) > 0,
     "tcp_connect": lambda target: socket.create_connection(("127.0.0.1", int(target)), timeout=2).close(),
     "udp": lambda target: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
     "fork": _fork,

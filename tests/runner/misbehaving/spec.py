@@ -135,7 +135,16 @@ class ThreadsSpec(_Local, frozen=True, kw_only=True):
 
 
 Attempt = Literal[
-    "write_outside", "remove_outside", "write_inside", "tcp_connect", "udp", "fork", "exec", "thread", "signal_parent"
+    "write_outside",
+    "remove_outside",
+    "write_inside",
+    "temporary_file",
+    "tcp_connect",
+    "udp",
+    "fork",
+    "exec",
+    "thread",
+    "signal_parent",
 ]
 
 
