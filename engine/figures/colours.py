@@ -10,7 +10,7 @@ import msgspec
 
 from engine.figures.hierarchy import Item
 from engine.figures.labels import Labels
-from engine.figures.palette import CATEGORICAL, PALETTE, SEQUENTIAL, Meaning
+from engine.figures.palette import CATEGORICAL, MARKS, PALETTE, SEQUENTIAL, Meaning
 from engine.figures.units import format_bytes, shorten
 from engine.figures.view import ColourBy
 from engine.graph.spec import Graph
@@ -43,8 +43,6 @@ class Colouring(msgspec.Struct, frozen=True):
 
 def as_colour(meaning: Meaning) -> Colour:
     """A meaning of the palette with its fills worked out."""
-    from engine.figures.palette import MARKS
-
     return Colour(
         meaning.key,
         meaning.label,

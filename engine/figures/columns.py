@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from engine.figures.level import GAP_Y, LANE, Curve, Level
@@ -57,7 +58,7 @@ def _row_steps(
     """Free height above each layer: more where edges run far sideways, so that curves stay gentle."""
     reach = [0.0] * len(rows)
     for chain in chains:
-        for upper, lower in zip(chain, chain[1:], strict=False):
+        for upper, lower in pairwise(chain):
             reach[layer[lower]] = max(reach[layer[lower]], abs(x[upper] - x[lower]))
     ports = level.upper | level.lower
     gaps = [0.0] + [GAP_Y + min(26.0, reach[row] * 0.06) for row in range(1, len(rows))]
@@ -69,7 +70,7 @@ def _row_steps(
 
 def _crossing_counts(rows: list[list[int]], chains: Sequence[Sequence[int]], layer: list[int]) -> list[int]:
     """How many distinct edges run between layer r - 1 and r."""
-    pairs = {(upper, lower) for chain in chains for upper, lower in zip(chain, chain[1:], strict=False)}
+    pairs = {(upper, lower) for chain in chains for upper, lower in pairwise(chain)}
     delta = [0] * (len(rows) + 1)
     for upper, lower in pairs:
         delta[layer[upper] + 1] += 1
@@ -101,9 +102,7 @@ def _cuts(
     return _choose_cuts(heights, steps, counts, columns, total) if columns > 1 else []
 
 
-def _choose_cuts(
-    heights: list[float], steps: list[float], counts: list[int], columns: int, total: float
-) -> list[int]:
+def _choose_cuts(heights: list[float], steps: list[float], counts: list[int], columns: int, total: float) -> list[int]:
     """Rows that start a new column: columns of about equal height, cut where few edges pass (dynamic programme)."""
     target, rows = total / columns, len(heights)
     depth = [0.0]
@@ -176,7 +175,7 @@ def draw_curves(level: Level, chains: Sequence[Sequence[int]], spots: Spots, off
     curves = []
     for number, (link, chain) in enumerate(zip(level.links, chains, strict=True)):
         points: list[float] = []
-        for step, (upper, lower) in enumerate(zip(chain, chain[1:], strict=False)):
+        for step, (upper, lower) in enumerate(pairwise(chain)):
             x0 = spots.x[upper] + (link.source_dx if step == 0 else 0.0)
             x1 = spots.x[lower] + (offsets[number] if step == len(chain) - 2 else 0.0)
             y0, y1 = spots.y[upper] + spots.half_height[upper], spots.y[lower] - spots.half_height[lower]

@@ -5,6 +5,7 @@ So frames never overlap anything, and a group's picture does not change when ano
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -14,8 +15,10 @@ from engine.figures.layout import lay_out
 from engine.figures.level import Curve, Drawing, Level, Link
 
 PAD_X = 14.0
-HEADER = 34.0
+HEADER = 40.0
 FOOTER = 14.0
+MERGED = 5
+"""From this many wires into one box on, they are drawn as one line that others join."""
 
 Size = tuple[float, float]
 Place = tuple[float, float, float, float]
@@ -33,7 +36,7 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class _Frame:
-    """One open group while it is being laid out: its items and ports, and links by (origin, from, to)."""
+    """One open group while it is being laid out: its items and ports, and links by (line, from, to)."""
 
     __slots__ = ("drawing", "index", "links", "order", "ports_in", "ports_out", "sizes")
 
@@ -66,7 +69,8 @@ def compose(
     """
     parents = visible_parents(root, opened)
     frames: dict[str, _Frame] = {item.address: _Frame() for item in _open_groups(root, opened)}
-    routes = [_route(frames, parents, source, target) for source, target in wires]
+    lines = _lines(wires)
+    routes = [_route(frames, parents, line, *wire) for line, wire in zip(lines, wires, strict=True)]
     for group in reversed(_open_groups(root, opened)):
         _lay_out_frame(group, frames, size_of, aspect)
         frame = frames[group.address]
@@ -93,11 +97,9 @@ def _open_groups(root: Item, opened: frozenset[str]) -> list[Item]:
 
 
 def _ancestors(parents: Mapping[str, Item], item: Item) -> list[Item]:
+    """The box itself, its frame, the frame around that ... up to the root."""
     chain = [item]
-    while chain[-1].address in parents and chain[-1].role != "root":
-        above = parents[chain[-1].address]
-        if above is chain[-1]:
-            break
+    while (above := parents.get(chain[-1].address)) is not None:
         chain.append(above)
     return chain
 
@@ -106,21 +108,29 @@ Step = tuple[str, tuple[str, str, str]]
 """(frame address, link key) of one piece of a wire."""
 
 
-def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], source: Item, target: Item) -> list[Step]:
+def _lines(wires: Sequence[tuple[Item, Item]]) -> list[str]:
+    """Wires of one line run together: all from one box, or all into a box that very many lead to."""
+    arriving = Counter(target.address for _, target in wires)
+    return [
+        f"to {target.address}" if arriving[target.address] >= MERGED else f"from {source.address}"
+        for source, target in wires
+    ]
+
+
+def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], line: str, source: Item, target: Item) -> list[Step]:
     """Register the pieces of one wire: out of its frames, across, and into the target's frames."""
     up, down = _ancestors(parents, source), _ancestors(parents, target)
     while len(up) > 1 and len(down) > 1 and up[-2] is down[-2]:
         up.pop()
         down.pop()
-    origin = source.address
     steps: list[Step] = []
     for inner, group in zip(up[:-2], up[1:-1], strict=True):
-        frames[group.address].ports_out[origin] = None
-        steps.append((group.address, (origin, inner.address, f"out\0{origin}")))
-    steps.append((up[-1].address, (origin, up[-2].address, down[-2].address)))
+        frames[group.address].ports_out[line] = None
+        steps.append((group.address, (line, inner.address, f"out\0{line}")))
+    steps.append((up[-1].address, (line, up[-2].address, down[-2].address)))
     for inner, group in zip(reversed(down[:-2]), reversed(down[1:-1]), strict=True):
-        frames[group.address].ports_in[origin] = None
-        steps.append((group.address, (origin, f"in\0{origin}", inner.address)))
+        frames[group.address].ports_in[line] = None
+        steps.append((group.address, (line, f"in\0{line}", inner.address)))
     for address, key in steps:
         frames[address].links.setdefault(key, len(frames[address].links))
     return steps
@@ -144,11 +154,11 @@ def _lay_out_frame(
         Link(
             frame.index[start],
             frame.index[end],
-            _port_dx(frames, frame, start, f"out\0{origin}"),
-            None if end not in frames else _port_dx(frames, frame, end, f"in\0{origin}"),
-            bundles.setdefault(origin, len(bundles)),
+            _port_dx(frames, frame, start, f"out\0{line}"),
+            None if end not in frames else _port_dx(frames, frame, end, f"in\0{line}"),
+            bundles.setdefault(line, len(bundles)),
         )
-        for origin, start, end in frame.links
+        for line, start, end in frame.links
     ]
     frame.drawing = lay_out(
         Level(

@@ -44,7 +44,7 @@ class LeafUse(msgspec.Struct, frozen=True):
 class Folded(msgspec.Struct, frozen=True):
     """Nodes with a box, in forward order, and what each absorbed.
 
-    `host[i]` is the node whose box shows node i (itself when it has one, -1 for a leaf: leaves are drawn per use);
+    `host[i]` is the node whose box shows node i (itself when it has one, -1 for a leaf, which is drawn per use);
     `absorbed[i]` the nodes in i's label, `leaves[i]` its leaf markers. With leaves as boxes, `uses[edge index]` is the
     box of that use, numbered after the nodes, and `copies[box]` the AccumulateGrad node it stands for.
     """
@@ -91,8 +91,9 @@ def box_kind(node: Node) -> str:
     return "view" if node.kind == "operation" and stem(node.name) in TRANSPOSES | RESHAPES else node.kind
 
 
-def fold(graph: Graph, toggles: FoldToggles = FoldToggles(), kinds: Mapping[str, str] | None = None) -> Folded:
+def fold(graph: Graph, toggles: FoldToggles | None = None, kinds: Mapping[str, str] | None = None) -> Folded:
     """Decide every node's box; `kinds` maps leaf names to owner kinds. Linear in nodes and edges."""
+    toggles = toggles or FoldToggles()
     keys = forward_order(graph)
     consumers = _consumers(graph)
     pinned = {root.node for root in graph.roots if root.node is not None}

@@ -161,7 +161,7 @@ def _repeat(group: Item, children: list[Item], period: int, times: int, names: S
     pattern = _pattern(children[:period], names)
     base = f"{group.address}/{pattern}"
     position = children[0].first
-    repeat = _group("repeat", f"{base}×{times}#{position}", f"{pattern} × {times}", group.path, children)
+    repeat = _group("repeat", f"{base}×{times}#{position}", f"{times} × {pattern}", group.path, children)
     if period == 1:
         steps = children
     else:
@@ -180,9 +180,15 @@ def _repeat(group: Item, children: list[Item], period: int, times: int, names: S
 
 
 def _pattern(children: list[Item], names: Sequence[str]) -> str:
-    words = [operation_name(names[c.node]) if c.role == "node" else re.sub(r"\d+$", "#", c.title) for c in children]
+    words = [operation_name(names[c.node]) if c.role == "node" else _numbered(c) for c in children]
     words = [word for i, word in enumerate(words) if word not in words[max(0, i - 1) : i]]
     return " → ".join(words) if len(words) <= 3 else f"{words[0]} → … → {words[-1]}"
+
+
+def _numbered(group: Item) -> str:
+    """ "layers.7" -> "layers.#": what a module is called in a list of its like."""
+    tail = group.path.split(".")[-2:] if group.title.isdigit() else [group.title]
+    return ".".join([*tail[:-1], re.sub(r"\d+$", "#", tail[-1])])
 
 
 def _chunk(base: str, items: list[Item], pattern: str) -> list[Item]:
@@ -193,8 +199,8 @@ def _chunk(base: str, items: list[Item], pattern: str) -> list[Item]:
         for start in range(0, len(items), size):
             part = items[start : start + size]
             low, high = counted[start], counted[min(start + size, len(items))] - 1
-            what = "" if pattern else " nodes" if part[0].role == "node" else " parts"
-            title = f"{pattern} [{low}–{high}]" if pattern else f"{low}–{high}{what}"
+            what = "repeats" if pattern else "nodes" if part[0].role == "node" else "parts"
+            title = f"{what} {low}–{high}"
             groups.append(
                 _group("chunk", f"{base}/{low}–{high}", title, part[0].path, part) if len(part) > 1 else part[0]
             )
@@ -235,7 +241,7 @@ def expand_automatically(root: Item, budget: int) -> frozenset[str]:
     level = [child for child in root.children if child.children]
     while level:
         batches: dict[int, list[Item]] = {}
-        for item in level:
+        for item in sorted(level, key=lambda item: item.first):
             batches.setdefault(item.signature, []).append(item)
         level = []
         for batch in sorted(batches.values(), key=lambda group: sum(len(item.children) - 1 for item in group)):
@@ -260,8 +266,8 @@ def expand_named(root: Item, wanted: Sequence[str], ceiling: int) -> tuple[froze
     visible, refused = len(root.children), 0
     for address in reversed(wanted):
         chain: list[Item] = []
-        item = groups.get(address)
-        while item is not None and item is not root and item.address not in opened:
+        item = groups.get(address, root)
+        while item is not root and item.address not in opened:
             chain.append(item)
             item = parents[item.address]
         cost = sum(len(item.children) - 1 for item in chain)

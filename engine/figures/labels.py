@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -51,7 +52,7 @@ class Labels:
         self, graph: Graph, folded: Folded, names: list[str], types: dict[str, str], added: frozenset[int]
     ) -> None:
         self.graph, self.folded, self.names, self.types, self.added = graph, folded, names, types, added
-        self._texts: dict[tuple[str, bool], Text] = {}
+        self._texts: dict[tuple[str, bool, str], Text] = {}
         self._members: dict[str, tuple[int, ...]] = {}
         self.around: dict[str, str] = {}
         """Path of the open frame around each visible box, by address."""
@@ -88,7 +89,7 @@ class Labels:
 
     def text(self, item: Item, is_open: bool) -> Text:
         """The words of a box (closed) or frame (open)."""
-        key = (item.address, is_open)
+        key = (item.address, is_open, self.around.get(item.address, ""))
         if key not in self._texts:
             self._texts[key] = self._group(item, is_open) if item.children else self._node(item)
         return self._texts[key]
@@ -170,23 +171,18 @@ class Labels:
         nodes = [self.graph.nodes[i] for i in ids]
         saved, dropped = saved_by(nodes)
         leaves = sum(is_leaf(node) for node in nodes)
-        kind = self.types.get(item.path, "") if item.role == "module" else ""
         facts = [f"{format_count(len(ids))} nodes"]
-        facts += [f"{format_count(leaves)} leaves"] if leaves else []
-        lines = [shorten(kind, 34)] if kind else []
-        lines.append(" · ".join(facts))
-        lines += [f"saves {format_bytes(saved)}"] if saved else []
-        lines += [_dropped(dropped)] if dropped else []
-        title = shorten(item.title, 30)
+        facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
+        held = [f"saves {format_bytes(saved)}"] if saved else []
+        lines = [" · ".join(facts), *held, *([_dropped(dropped)] if dropped else [])]
+        title = self._group_title(item)
         outputs = tuple(shorten(name, 40) for i in ids for name in self._outputs.get(i, ()))
+        inside = Counter(operation_name(node.name) for node in nodes if not is_leaf(node)).most_common(12)
+        held_ops = ", ".join(f"{count} {shorten(name, 40)}" for name, count in inside)
+        width, height = size_for(title, lines, (), outputs)
         if is_open:
-            lines = [
-                part for part in (shorten(kind, 34), facts[0], f"saves {format_bytes(saved)}" if saved else "") if part
-            ]
-            size = (TITLE * len(title) + SMALL * len(" · ".join(lines)) + 60, 0.0)
-        else:
-            size = size_for(title, lines, (), outputs)
-            size = (size[0] + 20, size[1])
+            lines = [facts[0], *held]
+            width = TITLE * len(title) + SMALL * len(" · ".join(lines)) + 64
         return Text(
             title=title,
             kind="module",
@@ -194,11 +190,16 @@ class Labels:
             leaves=(),
             saved_bytes=saved,
             dropped=dropped,
-            outputs=outputs,
+            outputs=() if is_open else outputs,
             empty=(),
-            tooltip=(shorten(item.path or item.title, 80), *lines),
-            size=size,
+            tooltip=(shorten(item.path or item.title, 80), *lines, f"inside: {held_ops}"),
+            size=(width if is_open else min(MAXIMUM, width + 20), height),
         )
+
+    def _group_title(self, item: Item) -> str:
+        """A module the way `print(model)` names it: "attention: Attention"."""
+        kind = self.types.get(item.path, "") if item.role == "module" else ""
+        return shorten(f"{item.title}: {kind}" if kind else item.title, 32)
 
 
 def saved_by(nodes: Iterable[Node]) -> tuple[int, int]:
@@ -248,4 +249,6 @@ def _dropped(slots: int) -> str:
 
 def relative(module: str, frame: str) -> str:
     """A module path as seen from inside the frame of another."""
-    return module[len(frame) :].lstrip(".") if module == frame or module.startswith(frame + ".") or not frame else module
+    return (
+        module[len(frame) :].lstrip(".") if module == frame or module.startswith(frame + ".") or not frame else module
+    )

@@ -7,6 +7,7 @@ chains are broken into columns, read like a page: down, then on to the next. Det
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from engine.figures.columns import break_columns, draw_curves
 from engine.figures.level import GAP_X, Drawing, Level
@@ -21,7 +22,7 @@ MAXIMUM_DUMMIES = 40_000
 class _Work:
     """Layered copy of a level: items and bends as one list of vertices."""
 
-    __slots__ = ("below", "chains", "half", "layer", "rows", "above")
+    __slots__ = ("above", "below", "chains", "half", "layer", "rows")
 
     def __init__(self, half: list[float], layer: list[int]) -> None:
         self.half, self.layer = half, layer
@@ -63,28 +64,37 @@ def assign_layers(level: Level) -> list[int]:
 
 
 def _with_bends(level: Level, layer: list[int]) -> _Work:
-    """Split links over several layers at bends; links of one source and bundle share theirs."""
+    """Split links over several layers at bends; links of one bundle share theirs and so run as one line."""
     work = _Work([width / 2 for width, _ in level.sizes], list(layer))
     work.above, work.below = [[] for _ in layer], [[] for _ in layer]
-    shared: dict[tuple[int, int, float, int], int] = {}
+    shared: dict[tuple[int, int], int] = {}
+    joined: set[tuple[int, int]] = set()
     for link in level.links:
-        chain, previous, dx = [link.source], link.source, link.source_dx
+        chain, dx = [link.source], link.source_dx
         for row in range(layer[link.source] + 1, layer[link.target]):
-            key = (link.source, link.bundle, link.source_dx, row)
+            key = (link.bundle, row)
             if key not in shared:
                 if len(work.layer) > MAXIMUM_DUMMIES:
                     break
                 shared[key] = _bend(work, row)
-                _join(work, previous, dx, shared[key], 0.0)
-            previous, dx = shared[key], 0.0
-            chain.append(previous)
-        _join(work, previous, dx, link.target, link.target_dx or 0.0)
+            _join_once(work, joined, chain[-1], dx, shared[key], 0.0)
+            chain.append(shared[key])
+            dx = 0.0
+        _join_once(work, joined, chain[-1], dx, link.target, link.target_dx or 0.0)
         chain.append(link.target)
         work.chains.append(chain)
     work.rows = [[] for _ in range(max(work.layer) + 1)]
     for vertex, row in enumerate(work.layer):
         work.rows[row].append(vertex)
     return work
+
+
+def _join_once(
+    work: _Work, joined: set[tuple[int, int]], upper: int, upper_dx: float, lower: int, lower_dx: float
+) -> None:
+    if (upper, lower) not in joined:
+        joined.add((upper, lower))
+        _join(work, upper, upper_dx, lower, lower_dx)
 
 
 def _bend(work: _Work, row: int) -> int:
@@ -172,16 +182,17 @@ def _spread(level: Level, work: _Work) -> list[float]:
     for row in work.rows:
         for position, vertex in enumerate(row):
             place[vertex] = position
-    arrivals: dict[int, list[int]] = {}
+    arrivals: dict[int, dict[int, list[int]]] = {}
     offsets = [link.target_dx or 0.0 for link in level.links]
     for number, link in enumerate(level.links):
         if link.target_dx is None:
-            arrivals.setdefault(link.target, []).append(number)
-    for target, numbers in arrivals.items():
-        numbers.sort(key=lambda number: (place[work.chains[number][-2]], level.links[number].source_dx, number))
-        room = min(18.0, max(0.0, level.sizes[target][0] - 28.0) / len(numbers))
-        for position, number in enumerate(numbers):
-            offsets[number] = (position - (len(numbers) - 1) / 2) * room
+            previous = work.chains[number][-2]
+            arrivals.setdefault(link.target, {}).setdefault(previous, []).append(number)
+    for target, lines in arrivals.items():
+        room = min(18.0, max(0.0, level.sizes[target][0] - 28.0) / len(lines))
+        for position, previous in enumerate(sorted(lines, key=lambda vertex: (place[vertex], vertex))):
+            for number in lines[previous]:
+                offsets[number] = (position - (len(lines) - 1) / 2) * room
     return offsets
 
 
@@ -215,17 +226,19 @@ def _pull(work: _Work, row: list[int], x: list[float], down: bool, both: bool) -
         near = work.above[vertex] + work.below[vertex] if both else (work.above if down else work.below)[vertex]
         bend = not work.half[vertex]
         if near:
-            spots = sorted(x[n] - dx for n, dx in near)
+            solid = [(n, dx) for n, dx in near if work.half[n]]
+            spots = sorted(x[n] - dx for n, dx in (near if bend else solid or near))
             middle = len(spots) // 2
             wanted.append(spots[middle] if len(spots) % 2 else (spots[middle - 1] + spots[middle]) / 2)
         else:
             wanted.append(x[vertex])
-        weights.append((4.0 if bend else 1.0) * (1.0 if near else 0.05) * (1.0 + 0.1 * len(near)))
+        solid_near = any(work.half[n] for n, _ in near)
+        weights.append((1.0 if solid_near == bend else 4.0) if near else 0.05)
     if len(row) == 1:
         x[row[0]] = wanted[0]
         return
     offset, offsets = 0.0, [0.0]
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in pairwise(row):
         offset += _distance(work, left, right)
         offsets.append(offset)
     for vertex, value, shift in zip(

@@ -16,7 +16,10 @@ Curve = tuple[float, ...]
 
 
 class Link(msgspec.Struct, frozen=True):
-    """An edge between items `source` < `target`; `source_dx` is the offset of its start from the item's centre."""
+    """An edge between items `source` < `target`; `source_dx` is the offset of its start from the item's centre.
+
+    Links of one `bundle` have the same source, or the same target, and share their way over the layers between.
+    """
 
     source: int
     target: int

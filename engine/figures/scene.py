@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +17,11 @@ from engine.figures.units import format_count
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, bundle_wires, wire_lines, wire_note
 from engine.graph.spec import Graph
+
+ASPECT = 1.75
+"""Width to height that tall pictures are broken into columns for: a wide canvas on a laptop."""
+LEGIBLE = 0.4
+"""Zoom at which operation names can still be read."""
 
 
 class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -80,7 +86,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_scene(
     graph: Graph,
-    view: GraphView = GraphView(),
+    view: GraphView | None = None,
     *,
     pinned: Graph | None = None,
     types: Mapping[str, str] | None = None,
@@ -90,24 +96,16 @@ def build_scene(
 
     `types` maps module paths to class names, `kinds` leaf names to owner kinds. Pure and deterministic.
     """
-    folded = fold(graph, FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies), kinds)
+    view = view or GraphView()
+    toggles = FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies)
+    folded = fold(graph, toggles, kinds)
     names = addresses(graph, folded.keys)
     root = _tree(graph, folded, names, view)
-    opened, refused = _opened(root, view)
-    visible = _visible(root, opened)
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
-    labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
-    bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
-    picture = compose(
-        root,
-        opened,
-        [(bundle.source, bundle.target) for bundle in bundles],
-        lambda item: labels.text(item, False).size,
-        lambda item: labels.text(item, True).size[0],
-        aspect=1.75 if view.columns else 0.0,
-        backward=view.direction == "backward",
-    )
-    colouring = choose_colours(graph, labels, [i for i in visible if i.address not in opened], view.colour_by)
+    arranged = _arrange(graph, folded, labels, root, view)
+    opened, visible, bundles, picture = arranged.opened, arranged.visible, arranged.bundles, arranged.picture
+    closed = [item for item in visible if item.address not in opened]
+    colouring = choose_colours(graph, labels, closed, view.colour_by)
     removed = removed_per_group(graph, pinned, names)
     boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed) for item in visible)
     return Scene(
@@ -124,7 +122,7 @@ def build_scene(
         edges_total=len(graph.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=tuple(removed.get("", ())),
-        notes=_notes(graph, view, refused),
+        notes=_notes(graph, view, arranged.refused),
         summary=_summary(graph, boxes),
         members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
     )
@@ -159,10 +157,50 @@ def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> It
     return build_tree(folded.order, paths, words, labels, view.maximum_boxes)
 
 
-def _opened(root: Item, view: GraphView) -> tuple[frozenset[str], int]:
-    if view.expanded is None:
-        return expand_automatically(root, view.maximum_boxes), 0
-    return expand_named(root, view.expanded, max(view.ceiling_boxes, view.maximum_boxes))
+class _Arranged(NamedTuple):
+    opened: frozenset[str]
+    refused: int
+    visible: list[Item]
+    bundles: list[Bundle]
+    picture: Picture
+
+
+def _arrange(graph: Graph, folded: Folded, labels: Labels, root: Item, view: GraphView) -> _Arranged:
+    """Open groups and place everything; with `legible_in` less and less, until it can be read at that size."""
+    if view.expanded is not None:
+        opened, refused = expand_named(root, view.expanded, max(view.ceiling_boxes, view.maximum_boxes))
+        return _place(graph, folded, labels, root, view, opened, refused)
+    arranged = None
+    for share in (1.0, 0.7, 0.5, 0.35, 0.25) if view.legible_in else (1.0,):
+        opened = expand_automatically(root, max(1, int(view.maximum_boxes * share)))
+        if arranged is None or opened != arranged.opened:
+            arranged = _place(graph, folded, labels, root, view, opened, 0)
+        if view.legible_in is None or _zoom(arranged.picture, view.legible_in) >= LEGIBLE:
+            break
+    assert arranged is not None
+    return arranged
+
+
+def _zoom(picture: Picture, page: tuple[int, int]) -> float:
+    return min((page[0] - 36) / max(1.0, picture.width), (page[1] - 66) / max(1.0, picture.height))
+
+
+def _place(
+    graph: Graph, folded: Folded, labels: Labels, root: Item, view: GraphView, opened: frozenset[str], refused: int
+) -> _Arranged:
+    visible = _visible(root, opened)
+    labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
+    bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
+    picture = compose(
+        root,
+        opened,
+        [(bundle.source, bundle.target) for bundle in bundles],
+        lambda item: labels.text(item, False).size,
+        lambda item: labels.text(item, True).size[0],
+        aspect=ASPECT if view.columns else 0.0,
+        backward=view.direction == "backward",
+    )
+    return _Arranged(opened, refused, visible, bundles, picture)
 
 
 def _visible(root: Item, opened: frozenset[str]) -> list[Item]:
@@ -209,7 +247,7 @@ def _box(
         dropped=text.dropped,
         outputs=text.outputs,
         empty=text.empty,
-        mark=labels.mark(item) or ("removed" if gone else ""),
+        mark="removed" if gone else "" if is_open else labels.mark(item),
         tooltip=text.tooltip,
         stacked=item.role in ("repeat", "chunk", "step"),
     )

@@ -59,9 +59,11 @@ def format_count(count: int) -> str:
 
 
 def format_shape(shape: Sequence[int] | None) -> str:
-    """A tensor shape: (4, 64) -> "4×64", () -> "scalar", None -> "symbolic"."""
+    """A tensor shape: (4, 64) -> "4×64", (7,) -> "(7,)", () -> "scalar", None -> "symbolic"."""
     if shape is None:
         return "symbolic"
+    if len(shape) == 1:
+        return f"({shape[0]},)"
     return "×".join(map(str, shape)) if shape else "scalar"
 
 

@@ -13,6 +13,7 @@ Direction = Literal["forward", "backward"]
 class GraphView(msgspec.Struct, frozen=True, kw_only=True):
     """One way to look at a graph. `expanded` None opens as much as `maximum_boxes` allows; else groups by address.
 
+    `legible_in` (width, height in pixels) opens less, until the whole picture can be read at that size.
     Named groups open latest first until `ceiling_boxes` show; the rest stay closed and the scene says so.
     """
 
@@ -23,9 +24,10 @@ class GraphView(msgspec.Struct, frozen=True, kw_only=True):
     fold_copies: bool = False
     colour_by: ColourBy = "kind"
     direction: Direction = "forward"
-    maximum_boxes: int = 90
+    maximum_boxes: int = 60
     ceiling_boxes: int = 300
     columns: bool = True
+    legible_in: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (("maximum_boxes", 1, 5000), ("ceiling_boxes", 40, 5000)):

@@ -60,5 +60,5 @@ def _line(graph: Graph, edge: Edge) -> str:
     if edge.input_nr < len(producer.inputs):
         metadata = producer.inputs[edge.input_nr]
         carried = f"   {format_shape(metadata.shape)} {metadata.dtype.removeprefix('torch.')}"
-    ends = f"{operation_name(producer.name)} output {edge.input_nr} → {operation_name(consumer.name)} input {edge.output_nr}"
-    return f"{ends}{carried}"
+    start = f"{operation_name(producer.name)} output {edge.input_nr}"
+    return f"{start} → {operation_name(consumer.name)} input {edge.output_nr}{carried}"

@@ -18,7 +18,7 @@ class Chrome {
     const number = (value) => value.toLocaleString("en").replaceAll(",", "\u202f");
     const parts = scene.boxes.length ? [`${number(scene.nodes_shown)} of ${number(scene.nodes_total)} nodes shown`] : [];
     if (scene.removed.length) parts.push(`${number(scene.removed.length)} removed since A`);
-    parts.push(...scene.notes);
+    if (scene.boxes.length) parts.push(...scene.notes);
     this.statusBox.textContent = parts.join("  ·  ");
     this.statusBox.title = [...parts, ...scene.removed.slice(0, 20)].join("\n");
   }

@@ -115,14 +115,14 @@ class Painter {
   // A frame's title keeps a readable size while its frame has room for it.
   header(context, scene, box, state, zoom) {
     const place = state.place(box);
-    const size = Math.max(12.5, Math.min(10.5 / zoom, place.height * 0.1, 60));
+    const size = Math.max(12.5, Math.min(10.5 / zoom, 24));
     if (size * zoom < READABLE) return;
     const { accent } = this.colour(scene, box.colour);
     context.save();
     context.globalAlpha = state.faded(box) ? 0.35 : 1;
     const scale = size / 12.5;
     const left = place.x + 12 * scale;
-    const middle = place.y + 17 * Math.min(scale, 1.4);
+    const middle = place.y + 20;
     this.chevron(context, left, middle, 4 * scale, true, accent);
     context.font = this.font(600, size);
     context.textBaseline = "middle";
@@ -336,7 +336,7 @@ class Painter {
     };
     if (box.mark) {
       const { accent } = this.named(scene, box.mark);
-      ring(accent, 2, 2.5);
+      if (box.role !== "frame") ring(accent, 2, 2.5);
       this.badge(context, scene, box.mark, place, accent);
     }
     if (state.found.has(box.address)) ring(this.theme.found, 2.5, 3);
