@@ -50,12 +50,7 @@ SOUND_EXPRESSIONS: tuple[AnyArchitecture, ...] = tuple(
 
 def label(value: object) -> str:
     """A test id: the class and the fields that differ from its defaults."""
-    text = repr(value)
-    default = repr(type(value)())
-    return text if text == default else f"{type(value).__name__}({', '.join(_differing(value))})"
-
-
-def _differing(value: object) -> list[str]:
     plain = type(value)()
     names = value.__struct_fields__  # type: ignore[attr-defined]
-    return [f"{name}={getattr(value, name)}" for name in names if getattr(value, name) != getattr(plain, name)]
+    differing = [f"{name}={getattr(value, name)}" for name in names if getattr(value, name) != getattr(plain, name)]
+    return f"{type(value).__name__}({', '.join(differing)})"
