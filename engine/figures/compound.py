@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -124,11 +125,11 @@ def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], line: str, so
         up.pop()
         down.pop()
     steps: list[Step] = []
-    for inner, group in zip(up[:-2], up[1:-1], strict=True):
+    for inner, group in pairwise(up[:-1]):
         frames[group.address].ports_out[line] = None
         steps.append((group.address, (line, inner.address, f"out\0{line}")))
     steps.append((up[-1].address, (line, up[-2].address, down[-2].address)))
-    for inner, group in zip(reversed(down[:-2]), reversed(down[1:-1]), strict=True):
+    for group, inner in pairwise(reversed(down[:-1])):
         frames[group.address].ports_in[line] = None
         steps.append((group.address, (line, f"in\0{line}", inner.address)))
     for address, key in steps:

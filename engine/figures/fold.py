@@ -33,7 +33,7 @@ COPIES = frozenset({"ToCopyBackward", "CopyBackward", "ToBackward"})
 
 
 class LeafUse(msgspec.Struct, frozen=True):
-    """One use of a leaf by the box that shows it: AccumulateGrad node, name, owner kind and what happened on the way."""
+    """One use of a leaf by the box that shows it: AccumulateGrad node, name, owner kind, nodes on the way."""
 
     node: int
     name: str

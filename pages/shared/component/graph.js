@@ -190,16 +190,7 @@ class GraphView {
       seesBounds: (b) => b.left < right && b.right > left && b.top < bottom && b.bottom > top,
       faded: (box) => this.found.size > 0 && !this.found.has(box.address) && box.role !== "frame",
       appearing: (box) => (past && !past.scene.byAddress.has(box.address) ? eased : 1),
-      place: (box) => (past ? this.between(past.scene.byAddress.get(box.address), box, eased) : box),
     };
-  }
-
-  // While new data arrives, boxes glide from their old place (in the old picture's own coordinates, re-anchored).
-  between(was, box, t) {
-    if (!was || t >= 1) return box;
-    const scale = 0.25;
-    const x = box.x + (was.x - box.x) * 0;
-    return { x, y: box.y, width: was.width + (box.width - was.width) * Math.min(1, t + scale), height: was.height + (box.height - was.height) * Math.min(1, t + scale) };
   }
 
   selectedBox() {

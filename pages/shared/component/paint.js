@@ -98,7 +98,7 @@ class Painter {
 
   frame(context, scene, box, state) {
     const { accent } = this.colour(scene, box.colour);
-    const place = state.place(box);
+    const place = box;
     context.save();
     context.globalAlpha = state.faded(box) ? 0.3 : 1;
     rounded(context, place, RADIUS + 4);
@@ -114,7 +114,7 @@ class Painter {
 
   // A frame's title keeps a readable size while its frame has room for it.
   header(context, scene, box, state, zoom) {
-    const place = state.place(box);
+    const place = box;
     const size = Math.max(12.5, Math.min(10.5 / zoom, 24));
     if (size * zoom < READABLE) return;
     const { accent } = this.colour(scene, box.colour);
@@ -148,7 +148,7 @@ class Painter {
 
   box(context, scene, box, state) {
     const { accent, fill, hatched } = this.colour(scene, box.colour);
-    const place = state.place(box);
+    const place = box;
     const tiny = place.height * state.zoom < 9;
     context.save();
     context.globalAlpha = (state.faded(box) ? 0.22 : 1) * state.appearing(box);

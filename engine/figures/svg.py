@@ -1,0 +1,129 @@
+"""A scene as one self-contained SVG text."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from engine.figures.labels import MARKERS, Marker
+from engine.figures.palette import BACKGROUND, LINE, MARKS, MUTED, TEXT, Theme, meaning
+from engine.figures.scene import Box, Scene, Wire
+from engine.figures.units import shorten
+
+FONT = "ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+MARGIN = 24
+UNPRINTABLE = {ord(c): " " for c in map(chr, range(32)) if c not in "\t\n\r"} | {0xFFFE: " ", 0xFFFF: " "}
+
+
+def safe(text: str) -> str:
+    """`text` for XML: markup escaped, characters XML cannot hold replaced."""
+    clean = text.translate(UNPRINTABLE).encode("utf-8", "replace").decode("utf-8")
+    return escape(clean)
+
+
+def scene_svg(scene: Scene, theme: Theme = "light") -> str:
+    """A self-contained SVG of the scene."""
+    width, height = max(scene.width, 320) + 2 * MARGIN, max(scene.height, 60) + 2 * MARGIN
+    body = [_frame(box, theme) for box in scene.boxes if box.role == "frame"]
+    body += [_wire(wire, theme) for wire in scene.wires]
+    body += [_box(scene, box, theme) for box in scene.boxes if box.role != "frame"]
+    if not scene.boxes:
+        body.append(_text(0, 24, scene.summary, 14, 500, MUTED[theme], 2000))
+    hatch = meaning("dropped").accent(theme)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="{-MARGIN} {-MARGIN} {width:.1f} {height:.1f}" font-family={quoteattr(FONT)} role="img">',
+            f"<title>{safe(scene.summary)}</title>",
+            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
+            f'orient="auto"><path d="M0 0L8 4L0 8Z" fill="{LINE[theme]}"/></marker>'
+            '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+            f'<path d="M0 0V8" stroke="{hatch}" stroke-opacity=".45" stroke-width="3"/></pattern></defs>',
+            f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width:.1f}" height="{height:.1f}" fill="{BACKGROUND[theme]}"/>',
+            *body,
+            "</svg>",
+        ]
+    )
+
+
+def _text(x: float, y: float, text: str, size: float, weight: int, colour: str, room: float) -> str:
+    kept = shorten(text, max(3, int(room / (size * 0.58))))
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" fill="{colour}">{safe(kept)}</text>'
+    )
+
+
+def _mark(path: str, x: float, y: float, colour: str) -> str:
+    return f'<path transform="translate({x:.1f} {y:.1f}) scale(.9)" d="{path}" fill="{colour}" fill-rule="evenodd"/>'
+
+
+def _rect(box: Box, radius: int, fill: str, stroke: str, extra: str = "") -> str:
+    return (
+        f'<rect x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}" rx="{radius}" '
+        f'fill="{fill}" stroke="{stroke}" {extra}/>'
+    )
+
+
+def _frame(box: Box, theme: Theme) -> str:
+    accent = meaning("module").accent(theme)
+    rect = _rect(box, 11, accent, accent, 'fill-opacity=".04" stroke-opacity=".4"')
+    words = _text(
+        box.x + 14, box.y + 24, f"{box.title}   {' · '.join(box.lines)}", 12.5, 600, TEXT[theme], box.width - 20
+    )
+    return f"<g>{rect}{words}</g>"
+
+
+def _wire(wire: Wire, theme: Theme) -> str:
+    points = wire.curve
+    segments = [f"C{' '.join(f'{v:.1f}' for v in points[i : i + 6])}" for i in range(2, len(points) - 5, 6)]
+    colour = meaning(wire.mark).accent(theme) if wire.mark else LINE[theme]
+    return (
+        f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" stroke="{colour}" '
+        f'stroke-width="1.3" marker-end="url(#head)"><title>{safe(chr(10).join(wire.lines))}</title></path>'
+    )
+
+
+def _box(scene: Scene, box: Box, theme: Theme) -> str:
+    colour = scene.colours[box.colour]
+    accent, fill = (colour.light, colour.light_fill) if theme == "light" else (colour.dark, colour.dark_fill)
+    parts = [f"<g><title>{safe(chr(10).join((box.address, *box.tooltip)))}</title>", _rect(box, 7, fill, accent)]
+    if box.dropped or colour.hatched:
+        parts.append(_rect(box, 7, "url(#hatch)", accent))
+    if box.mark:
+        halo = meaning(box.mark).accent(theme)
+        parts.append(_rect(box, 7, "none", halo, 'stroke-width="3"'))
+        parts.append(_mark(MARKS[meaning(box.mark).mark], box.x + box.width - 14, box.y + 4, halo))
+    parts.append(_mark(colour.mark, box.x + 9, box.y + 11, accent))
+    parts.append(_text(box.x + 24, box.y + 20, box.title, 13, 650, TEXT[theme], box.width - 28))
+    y = box.y + 37
+    for line in box.lines:
+        parts.append(_text(box.x + 13, y, line, 11, 400, MUTED[theme], box.width - 18))
+        y += 15
+    y = _markers(parts, box, theme, y)
+    if box.outputs:
+        parts.append(_mark(MARKS["star"], box.x + 12, y - 9, meaning("output").accent(theme)))
+        parts.append(_text(box.x + 26, y, ", ".join(box.outputs), 11, 600, TEXT[theme], box.width - 30))
+    return "".join([*parts, "</g>"])
+
+
+def _markers(parts: list[str], box: Box, theme: Theme, y: float) -> float:
+    room, cursor = box.width - 16, 0.0
+    for number, leaf in enumerate(box.leaves[:MARKERS]):
+        if number and cursor + leaf.width > room:
+            cursor, y = 0.0, y + 19
+        parts.append(_marker(leaf, box.x + 10 + cursor, y, min(room, leaf.width), theme))
+        cursor += leaf.width + 4
+    if len(box.leaves) > MARKERS:
+        y += 19
+        parts.append(_text(box.x + 13, y, f"and {len(box.leaves) - MARKERS} more", 11, 400, MUTED[theme], room))
+    return y + 19 if box.leaves else y
+
+
+def _marker(leaf: Marker, x: float, y: float, width: float, theme: Theme) -> str:
+    what = meaning(leaf.kind)
+    return (
+        f"<g><title>{safe(leaf.tooltip)}</title>"
+        f'<rect x="{x:.1f}" y="{y - 12:.1f}" width="{width:.1f}" height="16" rx="8" '
+        f'fill="{what.fill(theme)}" stroke="{what.accent(theme)}"/>'
+        f"{_mark(MARKS[what.mark], x + 5, y - 8.5, what.accent(theme))}"
+        f"{_text(x + 17, y, leaf.text, 11, 500, TEXT[theme], width - 20)}</g>"
+    )
