@@ -12,7 +12,7 @@ from pages.graph.exports import downloads
 from pages.graph.interactive_view import draw_interactive, draw_options
 from pages.graph.numbers_row import key_numbers
 from pages.graph.table_view import draw_leaf_table, draw_module_table, draw_node_table
-from pages.graph.what_torch_said import draw_messages
+from pages.graph.what_torch_said import draw_error, draw_warnings
 from pages.shared.frame import draw_exports, draw_toolbar
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import draw_key_numbers
@@ -42,6 +42,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
     )
     if view == "interactive":
         draw_options()
+draw_error(traced)
 if view == "classic":
     draw_classic(spec.model)
 elif view == "table":
@@ -50,7 +51,7 @@ else:
     draw_interactive(spec, pinned)
 if view != "interactive":
     draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
-draw_messages(traced)
+draw_warnings(traced)
 leaves, modules, explanation = st.tabs(["Leaves and gradients", "Modules", "How to read this"])
 with leaves:
     draw_leaf_table(traced)

@@ -107,8 +107,9 @@ def _draw_toggle(label: str, default: bool, allowed: FieldRange, common: dict[st
 
 
 def _draw_choices(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
-    shown = (lambda name: f"{name}:  {EXPRESSIONS[name]}") if default in EXPRESSIONS else str
-    st.selectbox(label, allowed.choices, index=allowed.choices.index(default), format_func=shown, **common)
+    chosen = st.selectbox(label, allowed.choices, index=allowed.choices.index(default), **common)
+    if chosen in EXPRESSIONS:
+        st.code(EXPRESSIONS[chosen], language="python", wrap_lines=True)
 
 
 def _draw_number(label: str, default: float, allowed: FieldRange, common: dict[str, Any]) -> None:
@@ -156,11 +157,30 @@ def _settled() -> tuple[ModelSpec, dict[str, str]]:
 
 def widget_values(model: ModelSpec) -> dict[str, Any]:
     """Widget key -> value that makes the controls show `model`."""
-    tag = type(model.architecture).__struct_config__.tag
+    tag = _tag(model)
     values: dict[str, Any] = {"model": tag}
     values |= {f"{tag}.{name}": getattr(model.architecture, name) for name in model.architecture.__struct_fields__}
     values |= {name: getattr(model, name) for name in ModelSpec.__struct_fields__ if name != "architecture"}
     return values | {"frozen": list(model.frozen)}
+
+
+def link_values(model: ModelSpec) -> dict[str, str | list[str]]:
+    """The link parameters that show `model`, as the bound widgets write them: what differs from the defaults."""
+    known = widget_values(ModelSpec(architecture=ARCHITECTURES[_tag(model)]())) | {"model": "mlp"}  # type: ignore[arg-type]
+    changed = {key: value for key, value in widget_values(model).items() if value != known[key]}
+    return {key: _link_text(key, value) for key, value in changed.items()}
+
+
+def _link_text(key: str, value: Any) -> str | list[str]:
+    if key == "model":
+        return TITLES[value]
+    if isinstance(value, list):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _tag(model: ModelSpec) -> str:
+    return str(type(model.architecture).__struct_config__.tag)
 
 
 def model_or_stop() -> ModelSpec:

@@ -54,26 +54,25 @@ def draw_preset(presets: Sequence[Preset]) -> None:
     if number is None or not 0 <= number < len(presets):
         return
     preset = presets[number]
-    with st.container(border=True, key="question-card"):
-        st.markdown(f"**{preset.question}**  \n{preset.prediction}")
-        with st.expander("What to notice", icon=":material/visibility:"):
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="question-card"):
+        st.markdown(preset.prediction)
+        with st.popover("What to notice", icon=":material/visibility:"):
             st.markdown(preset.notice)
         if st.session_state.get("present"):
             _draw_stepper(presets, number)
 
 
 def _draw_stepper(presets: Sequence[Preset], number: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for label, target in (("Previous", number - 1), ("Next", number + 1)):
-            inside = 0 <= target < len(presets)
-            st.button(
-                label,
-                key=f"step.{label}",
-                disabled=not inside,
-                on_click=apply_preset,
-                args=(presets[target] if inside else presets[number], target),
-            )
-        st.caption(f"{number + 1} of {len(presets)}")
+    for label, target in (("Previous", number - 1), ("Next", number + 1)):
+        inside = 0 <= target < len(presets)
+        st.button(
+            label,
+            key=f"step.{label}",
+            disabled=not inside,
+            on_click=apply_preset,
+            args=(presets[target] if inside else presets[number], target),
+        )
+    st.caption(f"{number + 1} of {len(presets)}", width="content")
 
 
 def _apply_chosen(presets: tuple[Preset, ...]) -> None:

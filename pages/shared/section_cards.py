@@ -8,8 +8,9 @@ from importlib.util import find_spec
 
 import streamlit as st
 
+from pages.shared.model_controls import link_values
 from pages.shared.navigation import PageEntry, discover_pages
-from pages.shared.presets import Preset, apply_preset
+from pages.shared.presets import CHOSEN, Preset, apply_preset
 
 OPEN = "open-page"
 
@@ -48,11 +49,11 @@ def _draw_questions(entry: PageEntry, presets: Sequence[Preset]) -> None:
 
 def _open(entry: PageEntry, preset: Preset, number: int) -> None:
     apply_preset(preset, number)
-    st.session_state[OPEN] = str(entry.path)
+    st.session_state[OPEN] = (str(entry.path), preset)
 
 
 def _open_if_asked() -> None:
     # Switching inside the callback would lose the widget values that it has just set.
-    path = st.session_state.pop(OPEN, None)
+    path, preset = st.session_state.pop(OPEN, (None, None))
     if path:
-        st.switch_page(path)
+        st.switch_page(path, query_params=link_values(preset.model) | {CHOSEN: preset.question})

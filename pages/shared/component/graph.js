@@ -3,12 +3,18 @@
 const instances = new WeakMap();
 const ARRIVAL_MS = 240;
 const LISTED_PLACES = 300;
+const SLOW_MS = 7;
+const AHEAD = 260;
 
 class GraphView {
   constructor(root) {
     this.root = root;
     this.canvas = root.querySelector("[data-atlas-canvas]");
-    this.camera = new Camera(() => this.repaint());
+    this.camera = new Camera(() => {
+      this.moving = true;
+      this.repaint();
+    });
+    this.cost = 0;
     this.chrome = new Chrome(this);
     this.selected = null;
     this.hovered = null;
@@ -32,6 +38,7 @@ class GraphView {
     this.component = component;
     this.theme = readTheme(this.root);
     this.painter = new Painter(this.theme);
+    this.still = null;
     const bytes = component.data;
     const stamp = bytes ? fingerprint(bytes) : "";
     if (stamp !== this.stamp) {
@@ -46,6 +53,7 @@ class GraphView {
   receive(scene) {
     const before = this.scene;
     this.scene = scene;
+    this.still = null;
     if (!scene) return;
     this.chrome.legend();
     this.hovered = null;
@@ -125,6 +133,7 @@ class GraphView {
     const changed = clientWidth !== this.width || clientHeight !== this.height || ratio !== this.ratio;
     if (!changed || !clientWidth || !clientHeight) return;
     [this.width, this.height, this.ratio] = [clientWidth, clientHeight, ratio];
+    this.still = null;
     this.canvas.width = Math.round(clientWidth * ratio);
     this.canvas.height = Math.round(clientHeight * ratio);
     if (quiet || !this.scene) return;
@@ -143,6 +152,7 @@ class GraphView {
     });
   }
 
+  // Scenes that take long to draw are drawn with a margin, and that picture is moved while the reader moves.
   paint(now) {
     if (!this.scene || !this.width) return;
     const context = this.canvas.getContext("2d");
@@ -150,12 +160,62 @@ class GraphView {
     context.fillStyle = this.theme.background;
     context.fillRect(0, 0, this.width, this.height);
     if (!this.scene.boxes.length) return this.sayNothing(context);
-    const { zoom } = this.camera;
-    context.setTransform(zoom * this.ratio, 0, 0, zoom * this.ratio, -this.camera.x * zoom * this.ratio, -this.camera.y * zoom * this.ratio);
-    this.painter.paint(context, this.scene, this.state(now));
+    if (this.still && this.moving && this.covers()) this.paintStill(context);
+    else if (this.cost > SLOW_MS) this.paintAhead(context, now);
+    else this.paintScene(context, now, 0);
     this.chrome.drawViewport();
     clearTimeout(this.settle);
-    this.settle = setTimeout(() => this.tell(), 90);
+    this.settle = setTimeout(() => this.rest(), 110);
+  }
+
+  paintScene(context, now, margin) {
+    const start = performance.now();
+    const { zoom, x, y } = this.camera;
+    const scale = zoom * this.ratio;
+    context.setTransform(scale, 0, 0, scale, margin * this.ratio - x * scale, margin * this.ratio - y * scale);
+    this.painter.paint(context, this.scene, this.state(now, margin));
+    this.cost = performance.now() - start;
+  }
+
+  paintAhead(context, now) {
+    const sheet = this.still?.sheet ?? document.createElement("canvas");
+    const margin = AHEAD;
+    const [width, height] = [this.width, this.height].map((side) => Math.round((side + 2 * margin) * this.ratio));
+    if (sheet.width !== width || sheet.height !== height) Object.assign(sheet, { width, height });
+    const pen = sheet.getContext("2d");
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.fillStyle = this.theme.background;
+    pen.fillRect(0, 0, width, height);
+    this.paintScene(pen, now, margin);
+    const { x, y, zoom } = this.camera;
+    this.still = { sheet, x: x - margin / zoom, y: y - margin / zoom, zoom };
+    this.paintStill(context);
+  }
+
+  paintStill(context) {
+    const { sheet, x, y, zoom } = this.still;
+    const [left, top] = this.camera.toScreen(x, y);
+    const grown = this.camera.zoom / zoom / this.ratio;
+    context.drawImage(sheet, left, top, sheet.width * grown, sheet.height * grown);
+  }
+
+  // Whether the kept picture still fills the view, or all of the scene that there is to see.
+  covers() {
+    const { sheet, x, y, zoom } = this.still;
+    const [left, top] = this.camera.toWorld(0, 0);
+    const [right, bottom] = this.camera.toWorld(this.width, this.height);
+    const [farX, farY] = [x + sheet.width / this.ratio / zoom, y + sheet.height / this.ratio / zoom];
+    const { width, height } = this.scene;
+    const near = this.camera.zoom < zoom * 2.5 && this.camera.zoom > zoom * 0.4;
+    return near && x <= Math.max(0, left) && y <= Math.max(0, top) && farX >= Math.min(width, right) && farY >= Math.min(height, bottom);
+  }
+
+  // After the last move: draw sharply once more and say where things are.
+  rest() {
+    const blurred = this.moving && this.still;
+    this.moving = false;
+    if (blurred) this.repaint();
+    this.tell();
   }
 
   sayNothing(context) {
@@ -167,10 +227,10 @@ class GraphView {
     this.tell();
   }
 
-  state(now) {
+  state(now, margin = 0) {
     const { camera, scene } = this;
-    const [left, top] = camera.toWorld(-30, -30);
-    const [right, bottom] = camera.toWorld(this.width + 30, this.height + 30);
+    const [left, top] = camera.toWorld(-30 - margin, -30 - margin);
+    const [right, bottom] = camera.toWorld(this.width + margin + 30, this.height + margin + 30);
     const t = this.old ? Math.min(1, (now - this.old.start) / ARRIVAL_MS) : 1;
     const eased = 1 - (1 - t) ** 3;
     const past = this.old;

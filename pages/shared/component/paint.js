@@ -43,7 +43,7 @@ class Painter {
       tile.width = tile.height = 8;
       const pen = tile.getContext("2d");
       pen.strokeStyle = colour;
-      pen.globalAlpha = 0.5;
+      pen.globalAlpha = 0.38;
       pen.lineWidth = 1.5;
       pen.beginPath();
       for (const shift of [-8, 0, 8]) {
