@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.row import Row
 from tests.browser.server import running_server
-from tests.browser.visitor import Visitor, launch, visiting
+from tests.browser.visitor import FIND_GRAPH, Visitor, launch, visiting
 
 ROUNDS = 20
 TARGET_S = 0.5
@@ -22,26 +22,21 @@ PAGE = "autograd-graph"
 TOGGLE = "mlp.residual"
 
 CLICK_AND_WAIT = """
-toggle => new Promise((done, fail) => {
-  const find = (selector) => {
-    for (const host of document.querySelectorAll('[data-testid="stBidiComponentIsolated"]'))
-      for (const root of [host, ...host.querySelectorAll("*")])
-        if (root.shadowRoot?.querySelector(selector)) return root.shadowRoot.querySelector(selector);
-    return document.querySelector(selector);
-  };
-  const shown = () => { const graph = find("[data-atlas-graph]"); return graph && graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes; };
+(toggle) => new Promise((done, fail) => {
+  const graph = GRAPH;
+  const shown = () => graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes;
   const before = shown();
   const start = performance.now();
   const look = () => {
-    const now = shown();
-    if (now && now !== before) requestAnimationFrame(() => done(performance.now() - start));
-    else if (performance.now() - start > 20000) fail(new Error("no new picture within 20 s"));
+    const waited = performance.now() - start;
+    if (shown() !== before) requestAnimationFrame(() => done(performance.now() - start));
+    else if (waited > 20000) fail(new Error("no new picture within 20 s"));
     else requestAnimationFrame(look);
   };
   toggle.click();
   look();
 })
-"""
+""".replace("GRAPH", FIND_GRAPH)
 
 
 def measure() -> list[Row]:

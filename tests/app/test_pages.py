@@ -55,7 +55,8 @@ def test_a_link_with_nonsense_falls_back(path, text):
 @every_page
 @pytest.mark.parametrize("tag", sorted(ARCHITECTURES))
 def test_every_model_opens_on_every_page(path, tag):
-    app = open_page(path, model=tag)
+    app = open_page(path, model=TITLES[tag])
+    assert path.parent.name == "start" or app.selectbox(key="model").value == tag
     assert errors(app) == []
     assert not app.progress
     assert [error.value for error in app.error] == []
@@ -67,11 +68,11 @@ def test_every_model_opens_on_every_page(path, tag):
 @pytest.mark.parametrize("tag", sorted(ARCHITECTURES))
 def test_every_control_at_its_extremes(path, tag):
     """One control at a time; the ones every model shares are turned on one model only."""
-    keys = [key for key in widgets(open_page(path, model=tag)) if tag == "mlp" or key.startswith(f"{tag}.")]
+    keys = [key for key in widgets(open_page(path, model=TITLES[tag])) if tag == "mlp" or key.startswith(f"{tag}.")]
     failed = []
     for key in keys:
-        for value in list(extremes(widgets(open_page(path, model=tag))[key])):
-            app = open_page(path, model=tag)
+        for value in list(extremes(widgets(open_page(path, model=TITLES[tag]))[key])):
+            app = open_page(path, model=TITLES[tag])
             widgets(app)[key].set_value(value)
             run_to_the_end(app)
             failed += [f"{key}={value!r}: {message}" for message in errors(app)]

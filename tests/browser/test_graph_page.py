@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
+from xml.etree import ElementTree
+
 import pytest
 
+from pages.shared.model_controls import TITLES
 from tests.browser.pixels import DRAWN_SHARE, brightness, colours, drawn_share, look
 from tests.browser.visitor import visiting
 
@@ -29,7 +36,7 @@ def count(text: str) -> int:
 
 @pytest.mark.parametrize("model", REAL_MODELS)
 def test_real_models_draw(visitor, model):
-    visitor.open(PAGE, model=model, **REAL_MODELS[model])
+    visitor.open(PAGE, model=TITLES[model], **REAL_MODELS[model])
     picture = look(visitor.picture)
     assert drawn_share(picture) > DRAWN_SHARE
     assert colours(picture) > 8
@@ -45,7 +52,7 @@ def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
 
 
 def test_checkpointing_drops_slots_and_keeps_the_nodes(visitor):
-    visitor.open(PAGE, model="gpt")
+    visitor.open(PAGE, model=TITLES["gpt"])
     nodes, kept = visitor.number("Nodes"), visitor.number("Saved for backward")
     assert count(visitor.number("Dropped slots")) == 0
     visitor.choose("checkpoint", "each_block")
@@ -68,7 +75,7 @@ def test_pinned_run_shows_differences(visitor):
 
 
 def test_a_link_rebuilds_the_view(visitor, browser, server):
-    visitor.open(PAGE, model="gpt").choose("autocast", "bfloat16")
+    visitor.open(PAGE, model=TITLES["gpt"]).unfold("topic.Precision and layout").choose("autocast", "bfloat16")
     visitor.press("pin").choose("checkpoint", "each_block")
     labels = ("Nodes", "Saved for backward", "Dropped slots", "Loss")
     shown = [(visitor.number(label), visitor.delta(label)) for label in labels]
@@ -85,8 +92,8 @@ def test_a_link_with_nonsense_shows_the_page_all_the_same(visitor):
 
 def test_two_windows_do_not_disturb_each_other(visitor, browser, server):
     with visiting(browser, server.address) as other:
-        visitor.open(PAGE, model="recurrent", **{"recurrent.steps": 50})
-        other.open(PAGE, model="embedding")
+        visitor.open(PAGE, model=TITLES["recurrent"], **{"recurrent.steps": 50})
+        other.open(PAGE, model=TITLES["embedding"])
         mine, theirs = visitor.number("Nodes"), other.number("Nodes")
         assert mine != theirs
         other.toggle("embedding.sparse")
@@ -95,12 +102,51 @@ def test_two_windows_do_not_disturb_each_other(visitor, browser, server):
 
 
 def test_classic_view_draws_what_torchviz_draws(visitor):
-    visitor.open(PAGE, view="classic")
+    visitor.open(PAGE, view="Classic torchviz")
     drawing = visitor.page.locator('[data-testid="stGraphVizChart"] svg')
     drawing.wait_for()
     assert drawing.locator("g.node").count() > 5
 
 
 def test_contradicting_settings_are_explained(visitor):
-    visitor.open(PAGE, model="gpt", **{"gpt.width": 130, "gpt.heads": 4})
-    assert visitor.metric("Nodes").count() or "multiple of heads" in visitor.text
+    visitor.open(PAGE, model=TITLES["gpt"], **{"gpt.width": 130, "gpt.heads": 4})
+    assert "multiple of heads" in visitor.text
+    assert "Try width=" in visitor.text
+
+
+def test_every_export_is_a_valid_file(visitor):
+    visitor.open(PAGE)
+    visitor.page.get_by_role("button", name="Export").click()
+    buttons = visitor.page.locator('[data-testid="stDownloadButton"] button')
+    buttons.first.wait_for()
+    assert buttons.count() >= 3
+    kinds = set()
+    for number in range(buttons.count()):
+        with visitor.page.expect_download() as started:
+            buttons.nth(number).click()
+        name = started.value.suggested_filename
+        check_file(name, started.value.path().read_bytes())
+        kinds.add(name.rpartition(".")[2])
+    assert {"json", "csv", "svg", "html"} <= kinds
+
+
+def check_file(name: str, data: bytes) -> None:
+    text = data.decode("utf-8")
+    kind = name.rpartition(".")[2]
+    assert text.strip(), name
+    if kind == "json":
+        assert json.loads(text)
+    elif kind == "svg":
+        assert ElementTree.fromstring(text).tag.endswith("svg")
+    elif kind == "csv":
+        rows = list(csv.reader(io.StringIO(text)))
+        assert len(rows) > 5
+        assert len({len(row) for row in rows}) == 1
+    elif kind == "html":
+        assert "<html" in text.lower()
+        assert re.search(r"""(src|href)\s*=\s*["']https?:""", text) is None
+    elif kind == "py":
+        compile(text, name, "exec")
+    else:
+        assert kind in {"dot", "gv"}, name
+        assert text.lstrip().startswith("digraph")

@@ -6,13 +6,16 @@ import io
 
 from PIL import Image
 
+from pages.shared.model_controls import TITLES
 from tests.browser.pixels import colours, look
+from tests.browser.visitor import FIND_GRAPH
 
 PAGE = "autograd-graph"
+BOXES_DIFFER = f"(before) => Number(({FIND_GRAPH})?.dataset.atlasBoxes ?? before) !== before"
 
 
 def test_a_clicked_node_shows_its_details(visitor):
-    visitor.open(PAGE, model="expression", **{"expression.name": "shared_leaf"})
+    visitor.open(PAGE, model=TITLES["expression"])
     place = visitor.box("node", "Mul")
     visitor.click_box(place)
     assert visitor.graph["atlasSelected"] == place.address
@@ -23,7 +26,7 @@ def test_a_clicked_node_shows_its_details(visitor):
 
 
 def test_a_module_opens_and_closes(visitor):
-    visitor.open(PAGE, model="gpt")
+    visitor.open(PAGE, model=TITLES["gpt"])
     boxes = int(visitor.graph["atlasBoxes"])
     group = visitor.box("group")
     visitor.click_box(group, double=True)
@@ -38,15 +41,6 @@ def test_a_module_opens_and_closes(visitor):
     visitor.page.wait_for_function(BOXES_DIFFER, arg=opened)
     visitor.wait()
     assert int(visitor.graph["atlasBoxes"]) == boxes
-
-
-BOXES_DIFFER = """
-before => {
-  const all = (root) => [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
-  const graph = all(document).find((element) => element.matches("[data-atlas-graph]"));
-  return graph && Number(graph.dataset.atlasBoxes) !== before;
-}
-"""
 
 
 def test_search_counts_what_it_finds(visitor):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from pages.shared.model_controls import TITLES
 from tests.browser.server import running_server
 from tests.browser.visitor import visiting
 
@@ -32,7 +33,7 @@ def is_running(pid: int) -> bool:
 
 def test_a_killed_fork_server_comes_back(browser, own_server):
     with visiting(browser, own_server.address) as guest:
-        guest.open("autograd-graph", model="two_tower")
+        guest.open("autograd-graph", model=TITLES["two_tower"])
         nodes = guest.number("Nodes")
         before = fork_servers(own_server)
         assert before

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Playwright, expect
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
@@ -23,7 +23,7 @@ FLAGS = [
     "--font-render-hinting=none",
 ]
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-DRAWN_TIMEOUT_MS = 45_000
+DRAWN_TIMEOUT_MS = 30_000
 SETTLE_MS = 120
 # What a job needs; polling pages run a script every few hundred milliseconds meanwhile.
 PROGRESS = '[data-testid="stProgress"]'
@@ -31,6 +31,14 @@ PROGRESS = '[data-testid="stProgress"]'
 
 def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+# On a page's own address Streamlit looks for its server below that address first, and then at the root.
+PROBED = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
+FIND_GRAPH = """[document.querySelector('[data-testid="stMain"]')].flatMap(function below(root) {
+  return [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? below(e.shadowRoot) : [])]);
+}).find((element) => element.matches("[data-atlas-graph]"))"""
+"""JavaScript for the component's root, which lies in an open shadow root."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,13 @@ class Visitor:
         self.address = address
         self.problems: list[str] = []
         page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
-        page.on("console", lambda m: self.problems.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("console", self._note_message)
         page.on("request", lambda request: self._note_request(request.url))
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        url = message.location.get("url", "")
+        if message.type == "error" and not PROBED.search(url):
+            self.problems.append(f"console: {message.text} {url}")
 
     def _note_request(self, url: str) -> None:
         """Everything works offline: a request to any other host is a problem."""
@@ -138,6 +151,11 @@ class Visitor:
 
     def toggle(self, key: str) -> Visitor:
         self.control(key).locator("label").first.click()
+        return self.wait()
+
+    def unfold(self, key: str) -> Visitor:
+        """Open an expander."""
+        self.control(key).locator("summary").first.click()
         return self.wait()
 
     def press(self, key: str) -> Visitor:
