@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.models.architecture import AnyArchitecture, Embedding, Expression, Gpt, ResNet
+from engine.models.architecture import AnyArchitecture, Embedding, Expression, Gpt, Mlp, Recurrent, ResNet
 from engine.models.shape import block_count, describe, has_batch_norm, has_dropout, parameter_groups
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def check_toggles(model: ModelSpec) -> None:
     _check_frozen(model)
     _check_blocks(model)
     _check_dtype(model)
+    _check_batch_norm(model)
 
 
 def _refuse_unless_default(model: ModelSpec, name: str, reason: str) -> None:
@@ -116,6 +117,32 @@ def _check_dtype(model: ModelSpec) -> None:
     )
     if model.device == "mps" and double:
         raise ValueError("ModelSpec.device: mps has no float64; received 'mps'. Use cpu, or float32.")
+
+
+def _check_batch_norm(model: ModelSpec) -> None:
+    a = model.architecture
+    if isinstance(a, ResNet) and model.train and model.batch == 1 and a.image_size <= 32:
+        raise ValueError(
+            f"ModelSpec.batch: batch norm in train mode needs more than one value per channel, and the last stage of "
+            f"{describe(a)} leaves 1 x 1 pixels; received batch=1. Use batch 2 or more, a larger image, or train=False."
+        )
+
+
+def architecture_reasons(model: ModelSpec) -> dict[str, str]:
+    """Fields of the architecture that change nothing for `model`: field -> why the control is disabled."""
+    a = model.architecture
+    reasons = {}
+    if isinstance(a, Mlp | Gpt) and not model.train:
+        reasons["dropout"] = "dropout is off in eval mode"
+    if isinstance(a, Mlp) and a.in_features != a.width and a.depth == 1:
+        reasons["residual"] = "only one layer runs and it changes the width: there is nothing to add back"
+    if isinstance(a, Recurrent) and model.device == "cpu" and a.cell != "lstm":
+        reasons["fused"] = "on the CPU torch fuses only nn.LSTM"
+    elif isinstance(a, Recurrent) and a.cell.startswith("hand_written"):
+        reasons["fused"] = "a cell written out by hand has nothing to fuse"
+    elif isinstance(a, Recurrent) and model.device == "cpu" and model.dtype == "float64":
+        reasons["fused"] = "oneDNN has no float64"
+    return reasons
 
 
 def settle(architecture: AnyArchitecture, **toggles: Any) -> tuple[ModelSpec, dict[str, str]]:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import torch
 
-from engine.models.applicability import refusals, settle, toggle_reasons
+from engine.models.applicability import architecture_reasons, refusals, settle, toggle_reasons
 from engine.models.build import build, require_device
 from engine.models.spec import (
     Embedding,
@@ -15,11 +15,13 @@ from engine.models.spec import (
     LinearStack,
     Mlp,
     ModelSpec,
+    Recurrent,
     ResNet,
     TwoTower,
     parameter_groups,
 )
 from tests.models.families import NETWORKS, SOUND_EXPRESSIONS, label
+from tests.models.runs import node_names
 
 EVERY = (*NETWORKS, *SOUND_EXPRESSIONS)
 OTHER = {
@@ -54,6 +56,7 @@ NONSENSE = [
     ({"architecture": Expression(name="complex_abs2"), "dtype": "bfloat16"}, "dtype", "complex", "Use float32"),
     ({"device": "mps", "dtype": "float64"}, "device", "no float64", "Use cpu"),
     ({"device": "mps", "architecture": Expression(name="to_double")}, "device", "no float64", "Use cpu"),
+    ({"architecture": ResNet(image_size=32), "batch": 1}, "batch", "received batch=1", "Use batch 2 or more"),
     ({"batch": 0}, "batch", "between 1 and 4096", "Choose a value"),
     ({"checkpoint": "sometimes"}, "checkpoint", "'sometimes'", "Choose one"),
 ]
@@ -105,6 +108,26 @@ def test_a_control_without_effect_changes_nothing():
             changed = msgspec.structs.replace(spec, **{name: value})
             first, second = (built.loss(built.forward()) for built in (build(spec), build(changed)))
             assert torch.equal(first, second)
+
+
+def test_an_architecture_field_without_effect_changes_nothing():
+    for model, name, value in (
+        (ModelSpec(architecture=Mlp(), train=False), "dropout", 0.5),
+        (ModelSpec(architecture=Gpt(layers=1), train=False), "dropout", 0.5),
+        (ModelSpec(architecture=Mlp(depth=1)), "residual", False),
+        *((ModelSpec(architecture=Recurrent(cell=c)), "fused", True) for c in ("gru", "rnn", "hand_written_lstm")),
+        (ModelSpec(architecture=Recurrent(), dtype="float64"), "fused", True),
+    ):
+        assert name in architecture_reasons(model)
+        other = msgspec.structs.replace(
+            model, architecture=msgspec.structs.replace(model.architecture, **{name: value})
+        )
+        losses = [built.loss(built.forward()) for built in (build(model), build(other))]
+        assert torch.equal(*losses)
+        names = [node_names(loss) for loss in losses]
+        assert names[0] == names[1]
+    assert not architecture_reasons(ModelSpec(architecture=Recurrent()))
+    assert not architecture_reasons(ModelSpec())
 
 
 def test_reasons_follow_the_toggles():

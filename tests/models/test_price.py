@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import time
+from typing import get_args
 
 import pytest
 
 from engine.models.build import price
 from engine.models.price import SMALL_BYTES, checkpointed_bytes, gradient_bytes
 from engine.models.size import parameter_count
-from engine.models.spec import Embedding, Expression, Gpt, LinearStack, Mlp, ModelSpec, Recurrent, ResNet, TiedLoop
+from engine.models.spec import (
+    AnyArchitecture,
+    Embedding,
+    Expression,
+    Gpt,
+    LinearStack,
+    Mlp,
+    ModelSpec,
+    Recurrent,
+    ResNet,
+    TiedLoop,
+)
 from engine.models.trial import measure_trial
-from engine.runner.contract import GIBIBYTE
+from engine.runner.contract import GIBIBYTE, field_ranges
 from tests.models.families import CELLS, NETWORKS, label
 from tests.models.runs import held_bytes
 
@@ -110,3 +122,22 @@ def fastest(action) -> float:
         action()
         times.append(time.process_time() - start)
     return min(times)
+
+
+def at_the_end(kind, end):
+    """An architecture with every number at the low or the high end of its range."""
+    plain = kind()
+    ends = {name: getattr(allowed, end) for name, allowed in field_ranges(kind).items()}
+    return kind(**{name: type(getattr(plain, name))(value) for name, value in ends.items() if value is not None})
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+@pytest.mark.parametrize("kind", get_args(AnyArchitecture), ids=lambda kind: kind.__name__)
+def test_the_ends_of_every_range_are_priced_quickly(kind, end):
+    spec = ModelSpec(architecture=at_the_end(kind, end), train=False)
+    start = time.process_time()
+    priced = price(spec)
+    assert time.process_time() - start < 2
+    weights = 4 * parameter_count(spec.architecture)
+    assert priced.predicted_bytes >= weights
+    assert priced.what
