@@ -11,6 +11,8 @@ from engine.figures.level import GAP_Y, LANE, Curve, Level
 
 TALL = 620.0
 """A drawing lower than this stays in one column."""
+DRIFT = 80.0
+"""Sideways drift over a column that is taken out."""
 MAXIMUM_CUT = 10
 """Never break where more edges than this would have to change column."""
 RADIUS = 9.0
@@ -19,12 +21,16 @@ KAPPA = 0.5523
 
 
 class Spots(NamedTuple):
-    """Where every vertex ended up; `column` per layer, `tops` and `bottoms` per column, `gutters` x between columns."""
+    """Where every vertex ended up; `column` and `spans` (top, bottom) per layer, `tops` and `bottoms` per column.
+
+    `gutters` has the x where the space between a column and the next begins.
+    """
 
     x: list[float]
     y: list[float]
     half_height: list[float]
     column: list[int]
+    spans: list[tuple[float, float]]
     layer: list[int]
     tops: list[float]
     bottoms: list[float]
@@ -42,9 +48,25 @@ def break_columns(
     for number, row in enumerate(rows):
         for vertex in row:
             layer[vertex] = number
+    straighten(rows, x)
     steps = _row_steps(level, rows, half_height, chains, x, layer)
     cuts = _cuts(level, rows, half, half_height, chains, layer, x, steps) if level.aspect else []
     return _arrange(level, rows, half, half_height, chains, x, layer, steps, cuts)
+
+
+def straighten(rows: Sequence[Sequence[int]], x: list[float]) -> None:
+    """Take a steady sideways drift out of a long stretch of rows; each row moves as a whole, so nothing overlaps."""
+    middles = [sum(x[v] for v in row) / len(row) for row in rows]
+    if len(rows) < 6:
+        return
+    centre, mean = (len(rows) - 1) / 2, sum(middles) / len(middles)
+    spread = sum((i - centre) ** 2 for i in range(len(rows)))
+    slope = sum((i - centre) * (middle - mean) for i, middle in enumerate(middles)) / spread
+    if abs(slope) * len(rows) < DRIFT:
+        return
+    for number, row in enumerate(rows):
+        for vertex in row:
+            x[vertex] -= slope * (number - centre)
 
 
 def _row_steps(
@@ -140,8 +162,10 @@ def _arrange(
     counts = _crossing_counts(rows, chains, layer)
     starts = [0, *cuts]
     ends = [*cuts, len(rows)]
+    for start, end in zip(starts, ends, strict=True):
+        straighten(rows[start:end], x)
     placed_x, y = list(x), [0.0] * len(x)
-    column = [0] * len(rows)
+    column, spans = [0] * len(rows), [(0.0, 0.0)] * len(rows)
     tops, bottoms, gutters, left = [], [], [], 0.0
     for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
         members = [v for row in rows[start:end] for v in row]
@@ -159,36 +183,49 @@ def _arrange(
             cursor += steps[row] if row > start else 0.0
             for v in rows[row]:
                 y[v], placed_x[v] = cursor + height, x[v] + shift
+            spans[row] = (cursor, cursor + 2 * height)
             cursor += 2 * height
         bottoms.append(cursor)
-        left = max(placed_x[v] + half[v] for v in members) + (26.0 if lanes_out else 0.0)
+        left = max(placed_x[v] + half[v] for v in members) + (10.0 if lanes_out else 0.0)
     height = max(b + (LANE * counts[e] + 16.0 if e < len(rows) else 0.0) for b, e in zip(bottoms, ends, strict=True))
     for port in level.lower:
         y[port] = height - half_height[port]
-    return Spots(placed_x, y, half_height, column, layer, tops, bottoms, gutters, left, height)
+    return Spots(placed_x, y, half_height, column, spans, layer, tops, bottoms, gutters, left, height)
 
 
 def draw_curves(level: Level, chains: Sequence[Sequence[int]], spots: Spots, offsets: Sequence[float]) -> list[Curve]:
-    """One chain of cubic segments per link, from the lower rim of its source to the upper rim of its target."""
+    """One chain of cubic segments per link, from the lower rim of its source to the upper rim of its target.
+
+    Edges are upright beside boxes and bend only between layers, so they pass over nothing.
+    """
     lanes: dict[tuple[int, int], int] = {}
     used: dict[int, int] = {}
     curves = []
     for number, (link, chain) in enumerate(zip(level.links, chains, strict=True)):
-        points: list[float] = []
-        for step, (upper, lower) in enumerate(pairwise(chain)):
-            x0 = spots.x[upper] + (link.source_dx if step == 0 else 0.0)
-            x1 = spots.x[lower] + (offsets[number] if step == len(chain) - 2 else 0.0)
-            y0, y1 = spots.y[upper] + spots.half_height[upper], spots.y[lower] - spots.half_height[lower]
-            points = points or [x0, y0]
+        start_x = spots.x[chain[0]] + link.source_dx
+        points = [start_x, spots.y[chain[0]] + spots.half_height[chain[0]]]
+        for upper, lower in pairwise(chain):
+            last = lower == chain[-1]
+            x1 = spots.x[lower] + (offsets[number] if last else 0.0)
             a, b = spots.column[spots.layer[upper]], spots.column[spots.layer[lower]]
+            _drop(points, spots.spans[spots.layer[upper]][1])
+            entry = spots.spans[spots.layer[lower]][0]
             if a == b:
-                points += _fall(x0, y0, x1, y1)
-                continue
-            lane = lanes.setdefault((upper, b), used.get(b, 0))
-            used[b] = max(used.get(b, 0), lane + 1)
-            points += _around(x0, y0, x1, y1, spots, a, b, lane)
+                points += _fall(points[-2], points[-1], x1, entry)
+            else:
+                lane = lanes.setdefault((upper, b), used.get(b, 0))
+                used[b] = max(used.get(b, 0), lane + 1)
+                points += _around(points[-2], points[-1], x1, entry, spots, a, b, lane)
+            if last:
+                _drop(points, spots.y[lower] - spots.half_height[lower])
         curves.append(tuple(points))
     return curves
+
+
+def _drop(points: list[float], y: float) -> None:
+    """Go straight down to `y`."""
+    if y - points[-1] > 0.5:
+        points += _straight((points[-2], points[-1]), (points[-2], y))
 
 
 def _fall(x0: float, y0: float, x1: float, y1: float) -> list[float]:

@@ -37,7 +37,7 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
             '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
             f'orient="auto"><path d="M0 0L8 4L0 8Z" fill="{LINE[theme]}"/></marker>'
             '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-            f'<path d="M0 0V8" stroke="{hatch}" stroke-opacity=".45" stroke-width="3"/></pattern></defs>',
+            f'<path d="M0 0V8" stroke="{hatch}" stroke-opacity=".35" stroke-width="2"/></pattern></defs>',
             f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width:.1f}" height="{height:.1f}" fill="{BACKGROUND[theme]}"/>',
             *body,
             "</svg>",
@@ -66,9 +66,7 @@ def _rect(box: Box, radius: int, fill: str, stroke: str, extra: str = "") -> str
 def _frame(box: Box, theme: Theme) -> str:
     accent = meaning("module").accent(theme)
     rect = _rect(box, 11, accent, accent, 'fill-opacity=".04" stroke-opacity=".4"')
-    words = _text(
-        box.x + 14, box.y + 24, f"{box.title}   {' · '.join(box.lines)}", 12.5, 600, TEXT[theme], box.width - 20
-    )
+    words = _text(box.x + 14, box.y + 24, " · ".join((box.title, *box.lines)), 12.5, 600, TEXT[theme], box.width - 20)
     return f"<g>{rect}{words}</g>"
 
 
