@@ -1,17 +1,53 @@
-"""The files this page saves: picture, data and report."""
+"""The files this page saves: picture, report, data, spec and script."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from engine.figures.export import graph_dot, graph_json, nodes_csv
+from engine.figures.report import leaf_table, report_html
+from engine.figures.scene import Scene
+from engine.figures.svg import scene_svg
 from engine.graph.spec import GraphSpec, Traced
+from engine.models.shape import describe
 from engine.script import script_for
+from pages.graph.interactive_view import current_view, picture
 from pages.shared.frame import Download
 
 
 def downloads(spec: GraphSpec, traced: Traced, pinned: GraphSpec | None) -> tuple[Download, ...]:
-    """SVG and HTML of the picture as it is folded now; DOT, JSON and CSV of every node; the spec and the script."""
-    return (
-        Download("Spec (JSON)", "spec.json", "application/json", lambda: msgspec.json.encode(spec)),
-        Download("Script (Python)", "graph.py", "text/x-python", lambda: script_for(spec)),
+    """The picture as it is folded now, and everything that was recorded."""
+    view = current_view()
+
+    def scene() -> Scene:
+        return picture(spec, pinned, view)[0]
+
+    graph = traced.graph
+    files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
+        ("Picture, light (SVG)", "graph.svg", "image/svg+xml", lambda: scene_svg(scene(), "light")),
+        ("Picture, dark (SVG)", "graph-dark.svg", "image/svg+xml", lambda: scene_svg(scene(), "dark")),
+        ("Report, offline (HTML)", "report.html", "text/html", lambda: _report(spec, traced, scene())),
+        ("Every node (CSV)", "nodes.csv", "text/csv", lambda: nodes_csv(graph)),
+        ("Whole graph (JSON)", "graph.json", "application/json", lambda: graph_json(graph)),
+        ("Whole graph (DOT)", "graph.dot", "text/vnd.graphviz", lambda: graph_dot(graph)),
+        ("Settings (JSON)", "spec.json", "application/json", lambda: _spec_text(spec)),
+        ("Script (Python)", "graph.py", "text/x-python", lambda: script_for(spec)),
+    )
+    return tuple(Download(*file) for file in files)
+
+
+def _spec_text(spec: GraphSpec) -> str:
+    return msgspec.json.format(msgspec.json.encode(spec), indent=2).decode()
+
+
+def _report(spec: GraphSpec, traced: Traced, scene: Scene) -> str:
+    return report_html(
+        scene,
+        traced.graph,
+        title=f"Autograd graph of {describe(spec.model.architecture)}",
+        tables=(leaf_table(traced.leaves),),
+        spec=_spec_text(spec),
+        script=script_for(spec),
     )

@@ -15,9 +15,7 @@ from pages.graph.node_details import draw_selection
 from pages.graph.numbers_row import key_numbers
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
-
-OPENED = "opened"
-"""Link parameter: addresses of the open groups; absent means as many as fit."""
+from pages.shared.link import forget_opened_groups, open_groups, opened_groups
 
 PICTURE_HEIGHT = 540
 DETAIL = {"overview": 40, "balanced": 90, "detailed": 200}
@@ -53,9 +51,8 @@ def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple
 
 def current_view() -> GraphView:
     """The view that the options and the link describe."""
-    opened = st.query_params.get_all(OPENED)
     return GraphView(
-        expanded=tuple(opened) if opened else None,
+        expanded=opened_groups(),
         colour_by=st.session_state.get("colour") or "kind",
         direction=st.session_state.get("direction") or "forward",
         maximum_boxes=DETAIL[st.session_state.get("detail") or "balanced"],
@@ -64,13 +61,8 @@ def current_view() -> GraphView:
     )
 
 
-def close_all() -> None:
-    """Forget which groups were opened by hand."""
-    st.query_params.pop(OPENED, None)
-
-
 def _toggle(scene: Scene, address: str) -> None:
-    st.query_params[OPENED] = toggled(current_view(), scene, address).expanded or ("",)
+    open_groups(toggled(current_view(), scene, address).expanded or ())
 
 
 def draw_options() -> None:
@@ -80,8 +72,8 @@ def draw_options() -> None:
         _draw_choice("Direction", "direction", get_args(Direction))
         _draw_choice("Detail", "detail", tuple(DETAIL), default="balanced")
         st.toggle("Draw views and transposes", key="views", bind="query-params", persist_state="session")
-    if st.query_params.get_all(OPENED):
-        st.button("Reset folding", icon=":material/unfold_less:", on_click=close_all, type="tertiary")
+    if opened_groups() is not None:
+        st.button("Reset folding", icon=":material/unfold_less:", on_click=forget_opened_groups, type="tertiary")
 
 
 def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | None = None) -> None:
@@ -91,7 +83,7 @@ def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | 
         default=default or options[0],
         required=True,
         key=key,
-        on_change=close_all if key == "detail" else None,
+        on_change=forget_opened_groups if key == "detail" else None,
         bind="query-params",
         persist_state="session",
     )

@@ -12,6 +12,7 @@ from engine.models.applicability import settle
 from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
 from engine.runner.contract import FieldRange, field_ranges
+from pages.shared.link import forget_opened_groups
 
 ARCHITECTURES: dict[str, type[Architecture]] = {kind.__struct_config__.tag: kind for kind in get_args(AnyArchitecture)}
 TITLES = {
@@ -45,6 +46,7 @@ def draw_model_controls() -> None:
         list(ARCHITECTURES),
         format_func=lambda name: TITLES[name],
         key="model",
+        on_change=forget_opened_groups,
         bind="query-params",
         persist_state="session",
     )

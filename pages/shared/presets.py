@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from engine.models.spec import ModelSpec
+from pages.shared.link import forget_opened_groups
 from pages.shared.model_controls import widget_values
 
 CHOSEN = "question"
@@ -29,6 +30,7 @@ def apply_preset(preset: Preset, number: int) -> None:
     """Set every control to the preset; call it from a widget callback, before the widgets are drawn."""
     st.session_state.update(widget_values(preset.model) | dict(preset.settings))
     st.session_state[CHOSEN] = number
+    forget_opened_groups()
 
 
 def choose_preset(presets: Sequence[Preset]) -> None:
@@ -54,25 +56,27 @@ def draw_preset(presets: Sequence[Preset]) -> None:
     if number is None or not 0 <= number < len(presets):
         return
     preset = presets[number]
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="question-card"):
-        st.markdown(preset.prediction)
-        with st.popover("What to notice", icon=":material/visibility:"):
+    with st.container(border=True, key="question-card"):
+        prediction, notice = st.columns([5, 1], vertical_alignment="center")
+        prediction.markdown(preset.prediction)
+        with notice.popover("Notice", icon=":material/visibility:", help="What to notice, once you have predicted"):
             st.markdown(preset.notice)
         if st.session_state.get("present"):
             _draw_stepper(presets, number)
 
 
 def _draw_stepper(presets: Sequence[Preset], number: int) -> None:
-    for label, target in (("Previous", number - 1), ("Next", number + 1)):
-        inside = 0 <= target < len(presets)
-        st.button(
-            label,
-            key=f"step.{label}",
-            disabled=not inside,
-            on_click=apply_preset,
-            args=(presets[target] if inside else presets[number], target),
-        )
-    st.caption(f"{number + 1} of {len(presets)}", width="content")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, target in (("Previous", number - 1), ("Next", number + 1)):
+            inside = 0 <= target < len(presets)
+            st.button(
+                label,
+                key=f"step.{label}",
+                disabled=not inside,
+                on_click=apply_preset,
+                args=(presets[target] if inside else presets[number], target),
+            )
+        st.caption(f"{number + 1} of {len(presets)}", width="content")
 
 
 def _apply_chosen(presets: tuple[Preset, ...]) -> None:

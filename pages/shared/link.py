@@ -1,0 +1,24 @@
+"""Link parameters that no widget owns."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+OPENED = "opened"
+"""Addresses of the open groups of a picture; absent means as many as fit."""
+
+
+def opened_groups() -> tuple[str, ...] | None:
+    """Groups opened by hand, None when the picture opens what fits."""
+    opened = st.query_params.get_all(OPENED)
+    return tuple(opened) if opened else None
+
+
+def open_groups(addresses: tuple[str, ...]) -> None:
+    """Open just these groups; an empty address stands for none at all."""
+    st.query_params[OPENED] = addresses or ("",)
+
+
+def forget_opened_groups() -> None:
+    """Open what fits again: addresses of one model mean nothing in another."""
+    st.query_params.pop(OPENED, None)
