@@ -15,8 +15,8 @@ def draw_classic(model: ModelSpec) -> None:
         attributes = st.toggle("show_attrs", key="show_attrs", bind="query-params", persist_state="session")
         saved = st.toggle("show_saved", key="show_saved", bind="query-params", persist_state="session")
     classic = compute(ClassicSpec(model=model, show_attrs=attributes, show_saved=saved), slot="classic")
-    for caution in classic.cautions:
-        st.warning(caution, icon=":material/warning:")
+    if classic.cautions:
+        st.caption("  \n".join(f":material/warning: {caution}" for caution in classic.cautions))
     if classic.error:
         st.error(f"**{classic.error.type}** during {classic.error.stage}")
         st.code(classic.error.message, language=None)

@@ -22,6 +22,6 @@ def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
             "Beyond parameters", own, "bytes", f"{saved_from}, less the storages that parameters and buffers own anyway"
         ),
         KeyNumber("Dropped slots", graph.dropped_slots, "count", "`SavedTensor.unpack_hook`: a recipe, not a tensor"),
-        KeyNumber("Leaves with .grad", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),
+        KeyNumber("With .grad", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),
         KeyNumber("Loss", traced.loss, "", "`loss.item()`"),
     )

@@ -42,7 +42,15 @@ def draw_node_table(graph: Graph) -> None:
             "Filter", key="table.filter", placeholder="operation, module or leaf", bind="query-params", width=320
         )
         kinds = st.multiselect("Kind", sorted({node.kind for node in graph.nodes}), key="table.kind", width=320)
-    table = filter_table(node_table(graph), text or "", kinds)
+        table = filter_table(node_table(graph), text or "", kinds)
+        st.download_button(
+            "CSV of these rows",
+            data=lambda: table.to_csv(index=False),
+            file_name="nodes-filtered.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
     st.caption(f"{len(table)} of {len(graph.nodes)} nodes")
     st.dataframe(table, hide_index=True, width="stretch", height=480, key="node-table")
 
