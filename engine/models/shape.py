@@ -99,9 +99,9 @@ def describe(architecture: AnyArchitecture) -> str:
 
 def _describe_small(architecture: AnyArchitecture) -> str:
     match architecture:
-        case Recurrent(cell=cell, steps=steps, width=width, layers=layers):
+        case Recurrent(cell=cell, steps=steps, width=width, layers=layers, fused=fused):
             name = cell.removeprefix("hand_written_").upper() + (" by hand" if cell.startswith("hand") else "")
-            return f"{name} {layers} x {width}, T={steps}"
+            return f"{name} {layers} x {width}, T={steps}" + (", fused" if fused else "")
         case TiedLoop(steps=steps, width=width):
             return f"One Linear {width}, {steps} times"
         case Embedding(vocabulary=vocabulary, width=width, sparse=sparse):
