@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import get_args
 
@@ -141,3 +143,29 @@ def test_the_ends_of_every_range_are_priced_quickly(kind, end):
     weights = 4 * parameter_count(spec.architecture)
     assert priced.predicted_bytes >= weights
     assert priced.what
+
+
+PEAK = """
+import resource
+from engine.models.build import build, price
+from engine.models.spec import Gpt, ModelSpec
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+small = build(ModelSpec(architecture=Gpt(layers=1), loss="cross_entropy"))
+small.loss(small.forward()).backward()
+spec = ModelSpec(architecture=Gpt(layers=4, heads=4, width=512, sequence=256, vocabulary=20000), loss="cross_entropy")
+predicted, before = price(spec).predicted_bytes, peak_bytes()
+built = build(spec)
+built.loss(built.forward()).backward()
+print(predicted / (peak_bytes() - before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux only")
+def test_the_price_is_near_the_peak_the_kernel_saw():
+    """Never below, and less than twice."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert 1.0 <= float(done.stdout) < 2.0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 
+import msgspec
 import pytest
 
 from engine import run
@@ -187,3 +188,17 @@ def test_a_topic_without_a_writer_is_refused_in_words():
 
     with pytest.raises(ValueError, match=r"no module for Spec of topic 'nowhere'\. Add engine/script/nowhere\.py"):
         script_for(Spec())
+
+
+@pytest.mark.parametrize("architecture", [Mlp(), SMALL_GPT, TwoTower(), Expression(name="view_write")], ids=label)
+def test_the_moves_of_another_device_are_right(architecture):
+    """A script for cuda with "cpu" written in its place prints what the plain one prints."""
+    loss = "sum" if isinstance(architecture, Expression) else "cross_entropy"
+    model = ModelSpec(architecture=architecture, loss=loss, device="cuda")
+    text = script_for(GraphSpec(model=model))
+    assert text.count('"cuda"') >= 1
+    found = io.StringIO()
+    with contextlib.redirect_stdout(found):
+        exec(compile(text.replace('"cuda"', '"cpu"'), "script.py", "exec"), {"__name__": "__main__"})
+    plain, _ = printed(GraphSpec(model=msgspec.structs.replace(model, device="cpu")))
+    assert dict(line.rsplit(" ", 1) for line in found.getvalue().splitlines()) == plain
