@@ -88,9 +88,11 @@ def _complaint(received: Any, allowed: FieldRange) -> str:
             if received in allowed.choices
             else f"must be one of {listed}; received {received!r}. Choose one of these."
         )
+    low, high = allowed.low, allowed.high
+    if low is None and high is None:
+        return ""
     if isinstance(received, bool) or not isinstance(received, int | float):
         return f"must be a number; received {received!r}. Pass a plain int or float."
-    low, high = allowed.low, allowed.high
     if (low is None or received >= low) and (high is None or received <= high):
         return ""
     return f"must be between {low} and {high}; received {received!r}. Choose a value inside the range."
@@ -122,7 +124,7 @@ def _range_of(hint: Any) -> FieldRange | None:
     if get_origin(hint) is Annotated:
         inner, *extras = get_args(hint)
         for extra in extras:
-            if isinstance(extra, msgspec.Meta) and (extra.ge is not None or extra.le is not None):
+            if isinstance(extra, msgspec.Meta):
                 return FieldRange(low=extra.ge, high=extra.le, description=extra.description or "")
         return _range_of(inner)
     return None

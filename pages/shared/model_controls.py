@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 import streamlit as st
 
-from engine.models.applicability import settle
+from engine.models.applicability import architecture_reasons, settle
 from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
 from engine.runner.contract import FieldRange, field_ranges
@@ -59,14 +59,18 @@ def draw_model_controls() -> None:
 
 def _draw_architecture(kind: type[Architecture], tag: str) -> None:
     """Numbers two to a row, everything else on a row of its own."""
+    try:
+        reasons = architecture_reasons(current_model())
+    except ValueError:
+        reasons = {}
     numbers = [name for name in kind.__struct_fields__ if type(_default(kind, name)) is int]
     for first in range(0, len(numbers), 2):
         for column, name in zip(st.columns(2, gap="small"), numbers[first : first + 2], strict=False):
             with column:
-                _draw_field(kind, name, f"{tag}.{name}", "")
+                _draw_field(kind, name, f"{tag}.{name}", reasons.get(name, ""))
     for name in kind.__struct_fields__:
         if name not in numbers:
-            _draw_field(kind, name, f"{tag}.{name}", "")
+            _draw_field(kind, name, f"{tag}.{name}", reasons.get(name, ""))
 
 
 def _draw_toggles() -> None:

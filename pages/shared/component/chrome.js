@@ -173,7 +173,7 @@ function readTheme(root) {
     background,
     frame: dark ? "#181d27" : "#f5f3ee",
     text: value("--st-text-color", dark ? "#e6e8ee" : "#1f2430"),
-    muted: dark ? "#a3aebd" : "#566171",
+    muted: dark ? "#b3bdca" : "#566171",
     line: dark ? "#748194" : "#8a95a4",
     saved: dark ? "#93a7ff" : "#3f56b8",
     found: dark ? "#f0ac33" : "#a86a00",
