@@ -102,7 +102,7 @@ def _by_bytes(labels: Labels, visible: Sequence[Item]) -> Colouring:
     scale = tuple(as_colour(Meaning(f"bytes{i}", label, *SEQUENTIAL[i], "square")) for i, label in enumerate(labels_of))
     slots = {a: 0 if not s else 1 + min(bins - 1, int((math.log2(s) - low) / step)) for a, s in sizes.items()}
     index = {address: len(_BASE) + slot for address, slot in slots.items()}
-    return Colouring((*_BASE, *scale), tuple(sorted(set(index.values()) | _extras(labels, visible))), index)
+    return Colouring((*_BASE, *scale), (*sorted(set(index.values())), *sorted(_extras(labels, visible))), index)
 
 
 def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> Colouring:
@@ -120,7 +120,7 @@ def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> 
     )
     index = {address: len(_BASE) + distinct.index(word) for address, word in words.items()}
     legend = sorted(set(index.values()))[:16]
-    return Colouring((*_BASE, *scale), tuple(sorted({*legend, *_extras(labels, visible)})), index)
+    return Colouring((*_BASE, *scale), (*legend, *sorted(_extras(labels, visible))), index)
 
 
 def _dtype(graph: Graph, labels: Labels, item: Item) -> str:

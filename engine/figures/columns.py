@@ -226,6 +226,8 @@ def _drop(points: list[float], y: float) -> None:
     """Go straight down to `y`."""
     if y - points[-1] > 0.5:
         points += _straight((points[-2], points[-1]), (points[-2], y))
+    elif len(points) > 2:
+        points[-1] = y
 
 
 def _fall(x0: float, y0: float, x1: float, y1: float) -> list[float]:

@@ -16,7 +16,7 @@ BACKGROUND: dict[Theme, str] = {"light": "#fbfaf7", "dark": "#12151c"}
 SURFACE: dict[Theme, str] = {"light": "#ffffff", "dark": "#12151c"}
 """What box fills are mixed into."""
 TEXT: dict[Theme, str] = {"light": "#1f2430", "dark": "#e6e8ee"}
-MUTED: dict[Theme, str] = {"light": "#566171", "dark": "#a3aebd"}
+MUTED: dict[Theme, str] = {"light": "#566171", "dark": "#b3bdca"}
 LINE: dict[Theme, str] = {"light": "#8d99a8", "dark": "#6d7a8b"}
 TINT: dict[Theme, float] = {"light": 0.11, "dark": 0.22}
 """How much of the accent is mixed into the background to fill a box."""
