@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import torch
-import torchviz
 
 from engine.graph.roots import named_tensors
 from engine.graph.spec import Classic, ClassicSpec, Graph, PyTorchError
@@ -53,6 +52,8 @@ def _draw(spec: ClassicSpec, built: Built, drawn: torch.Tensor, graph: Graph) ->
 
 def _make_dot(drawn: torch.Tensor, named: dict[str, torch.Tensor], spec: ClassicSpec, count: int) -> str:
     """torchviz recurses about once per node in a row: give it that much room, and only for the call."""
+    import torchviz  # 0.15 s: it imports setuptools
+
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(before + 8 * count)
     try:
@@ -80,6 +81,7 @@ def _cautions(spec: ClassicSpec, graph: Graph) -> tuple[str, ...]:
     slots = [slot for node in graph.nodes for slot in node.saved]
     changed = sum(slot.version_saved != slot.version_now for slot in slots)
     told = [
+        (not graph.nodes, "no graph was recorded: torchviz draws a single box"),
         (
             len(graph.roots) > 1,
             f"torchviz takes one tensor: the loss is drawn, not the {len(graph.roots) - 1} output(s)",

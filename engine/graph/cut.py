@@ -1,4 +1,4 @@
-"""Where a model spec takes tensors off the graph: gradient modes at a block, reentrant checkpoints without input gradient."""
+"""Where a model spec takes tensors off the graph: a gradient mode at a block, or a reentrant checkpoint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cut_of(spec: ModelSpec, model: nn.Module, calls: Mapping[str, int]) -> Cut |
         why, what = _MODES[spec.grad_mode]
         if spec.grad_mode_block < 0:
             return Cut(why, f"the whole forward {what}", lambda module: True)
-        path = _path_of_block(model, spec.grad_mode_block)
+        path = _paths_of_blocks(model)[spec.grad_mode_block]
         place = f"block {spec.grad_mode_block} ({path}) {what}, so nothing in or before it gets a gradient"
         return Cut(why, place, _up_to(path, list(calls)))
     if spec.checkpoint != "off" and spec.use_reentrant:
@@ -30,15 +30,15 @@ def cut_of(spec: ModelSpec, model: nn.Module, calls: Mapping[str, int]) -> Cut |
             "inside a reentrant checkpoint, which runs under no_grad and records nothing unless one of its inputs "
             "requires grad. Let the input require grad, or use use_reentrant=False."
         )
-        return Cut("no_grad", place, lambda module: True)
+        paths = _paths_of_blocks(model)
+        return Cut("no_grad", place, lambda module: any(f"{module}.".startswith(f"{path}.") for path in paths))
     return None
 
 
-def _path_of_block(model: nn.Module, block: int) -> str:
-    blocks = list(getattr(model, "blocks", ()))
-    if block >= len(blocks):
-        return "?"
-    return next((path for path, module in model.named_modules() if module is blocks[block]), "?")
+def _paths_of_blocks(model: nn.Module) -> list[str]:
+    """Module path of every block in the order they run; a block that runs several times is listed as often."""
+    paths = {module: path for path, module in model.named_modules()}
+    return [paths.get(block, "?") for block in getattr(model, "blocks", ())]
 
 
 def _up_to(path: str, in_order: list[str]) -> Callable[[str], bool]:

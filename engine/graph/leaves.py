@@ -9,14 +9,14 @@ import torch
 from torch import nn
 
 from engine.graph.spec import Graph, Leaf, OwnerKind, PyTorchError
-from engine.graph.texts import name_of
+from engine.graph.texts import NAMES
 
 Why = Literal["", "not_run", "frozen", "not_leaf", "no_path", "detached", "inference", "unused", "no_grad", "error"]
 Reason = tuple[Why, str]
 
 
 class Cut(NamedTuple):
-    """Where the model spec takes tensors off the graph: the code, the place in words, and whether a module is before it."""
+    """Where the model spec takes tensors off the graph: code, place in words, and which modules lie before it."""
 
     why: Why
     place: str
@@ -66,17 +66,18 @@ def _tensors(
 def _row(name: str, kind: OwnerKind, tensor: torch.Tensor, backward: Backward) -> Leaf:
     uses = backward.uses.get(("intermediate" if kind == "intermediate" else "leaf", name), 0)
     grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
-    why, explanation = ("", _uses_in_words(uses)) if grad is not None else _reason(name, kind, tensor, uses, backward)
+    got: Reason = "", _uses_in_words(uses)
+    why, explanation = got if grad is not None else _reason(name, kind, tensor, uses, backward)
     return Leaf(
         name,
         kind,
         tuple(tensor.shape),
-        name_of(tensor.dtype),
+        NAMES[tensor.dtype],
         tensor.requires_grad,
         tensor.is_leaf,
         uses,
         None if grad is None else gradient_norm(grad),
-        "" if grad is None else name_of(grad.dtype),
+        "" if grad is None else NAMES[grad.dtype],
         "" if grad is None else str(grad.layout).removeprefix("torch."),
         why,
         explanation,
@@ -84,7 +85,7 @@ def _row(name: str, kind: OwnerKind, tensor: torch.Tensor, backward: Backward) -
 
 
 def gradient_norm(grad: torch.Tensor) -> float:
-    """2-norm over all elements in double precision (single where the device has no double); NaN and inf pass through."""
+    """2-norm in double precision (single where the device has no double); NaN and inf pass through."""
     dense = grad.detach()
     if dense.layout is torch.sparse_coo:
         dense = dense.coalesce().values()
@@ -124,7 +125,7 @@ def _not_leaf(tensor: torch.Tensor) -> str:
 
 def _requires_no_grad(kind: OwnerKind, tensor: torch.Tensor, backward: Backward) -> Reason:
     if not (tensor.is_floating_point() or tensor.is_complex()):
-        return "frozen", f"requires_grad is False: {name_of(tensor.dtype)} tensors cannot require a gradient"
+        return "frozen", f"requires_grad is False: {NAMES[tensor.dtype]} tensors cannot require a gradient"
     if kind == "parameter":
         return "frozen", "requires_grad is False: this parameter is frozen"
     if kind == "input":

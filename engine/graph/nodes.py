@@ -12,9 +12,9 @@ from engine import recorded
 from engine.graph.kinds import kind_of
 from engine.graph.owners import Owners
 from engine.graph.recording import Recording
-from engine.graph.saved import SavedReader
-from engine.graph.spec import Attribute, Node, NodeKind, Source, TensorMetadata
-from engine.graph.texts import attribute_text, name_of
+from engine.graph.saved import SavedReader, closed_slots, unreadable_slots
+from engine.graph.spec import Attribute, Node, NodeKind, Saved, Source, TensorMetadata
+from engine.graph.texts import NAMES, attribute_text
 
 _FRAME = re.compile(r'File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<text>[^\n]*)')
 
@@ -24,11 +24,10 @@ class NodeReader:
 
     def __init__(self, owners: Owners, recording: Recording | None) -> None:
         self.owners = owners
-        self.recording = recording
+        self.place_of = recording.place_of if recording is not None else _nowhere
         self.saved = SavedReader(owners)
         self.hooks = self.saved.hooks
-        self._layouts: dict[type, recorded.NodeLayout] = {}
-        self._kinds: dict[str, NodeKind] = {}
+        self._classes: dict[type, _NodeClass] = {}
         self._metadata: dict[Any, TensorMetadata] = {}
 
     def read(self) -> list[Node]:
@@ -43,50 +42,96 @@ class NodeReader:
 
     def _leaf(self, number: int, node: Any, variable: str, owner_kind: str) -> Node:
         module = variable.rpartition(".")[0] if owner_kind == "parameter" else ""
-        hooks = recorded.tensor_hooks(node.variable)
-        return Node(number, node.name(), "leaf", None, (), self._incoming(node), (), module, None, hooks, variable)
+        tensor = node.variable
+        hooks = recorded.tensor_hooks(tensor) if recorded.leaf_hooks(tensor) else ()
+        incoming = self._incoming(node)
+        return Node(number, recorded.ACCUMULATE, "leaf", None, (), incoming, (), module, None, hooks, variable)
 
     def _operation(self, number: int, node: Any, from_anomaly: bool) -> Node:
-        layout = self._layouts.get(type(node))
-        if layout is None:
-            layout = self._layouts[type(node)] = recorded.layout_of(node)
-        name = layout.name or node.name()
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = kind_of(name, layout.custom)
+        known = self._classes.get(type(node))
+        if known is None:
+            known = self._classes[type(node)] = _NodeClass(node)
+        name, kind = known.fixed or known.name_and_kind(node)
         sequence_nr = recorded.sequence_nr(node)
-        module, source = "", None
-        if self.recording is not None:
-            module = self.recording.module_of(sequence_nr)
-            source = self.recording.source_of(sequence_nr)
+        module, source = self.place_of(sequence_nr)
         if source is None and from_anomaly:
             source = _anomaly_source(node)
-        return Node(
-            number,
-            name,
-            kind,
-            sequence_nr,
-            _attributes(node, layout),
-            self._incoming(node),
-            self.saved.slots_of(node, layout),
-            module,
-            source,
-        )
+        attributes = known.attributes(node) if known.has_attributes else ()
+        incoming = self._incoming(node)
+        saved = self._saved(node, known.layout, incoming) if known.layout.slots else known.unreadable
+        return Node(number, name, kind, sequence_nr, attributes, incoming, saved, module, source)
+
+    def _saved(self, node: Any, layout: recorded.NodeLayout, incoming: tuple[TensorMetadata, ...]) -> tuple[Saved, ...]:
+        try:
+            held = layout.read_slots(node)
+        except RuntimeError as error:
+            return unreadable_slots(layout.slots, error)
+        return self.saved.slots_of(node, layout.slots, held if len(layout.slots) > 1 else (held,), incoming)
 
     def _incoming(self, node: Any) -> tuple[TensorMetadata, ...]:
-        return tuple([self._tensor_metadata(metadata) for metadata in recorded.incoming(node)])
+        metadata = recorded.read_incoming(node)
+        if len(metadata) == 1:
+            return (self._tensor_metadata(metadata[0]),)
+        return tuple(map(self._tensor_metadata, metadata))
 
     def _tensor_metadata(self, metadata: Any) -> TensorMetadata:
         try:
-            shape = tuple(metadata.shape)
-            key = (shape, metadata.dtype, metadata.device)
+            shape, dtype, device = recorded.read_metadata(metadata)
+            key = (*shape, dtype, device)
             known = self._metadata.get(key)
         except (RuntimeError, TypeError):
-            return TensorMetadata(None, name_of(metadata.dtype), name_of(metadata.device))
+            return TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device])
         if known is None:
-            known = TensorMetadata(tuple(map(int, shape)), name_of(metadata.dtype), name_of(metadata.device))
-            self._metadata[key] = known
+            known = self._metadata[key] = TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device])
         return known
+
+
+def _nowhere(sequence_nr: int | None) -> tuple[str, Source | None]:
+    return "", None
+
+
+class _NodeClass:
+    """What is the same for every node of a class, and the attribute texts seen so far."""
+
+    def __init__(self, node: Any) -> None:
+        self.layout = recorded.layout_of(node)
+        self._named: dict[str, tuple[str, NodeKind]] = {}
+        self.fixed = self._name(self.layout.name) if self.layout.name is not None else None
+        self.unreadable = closed_slots(node.name()) if recorded.is_closed(node) else ()
+        self.has_attributes = self.layout.custom or bool(self.layout.plain)
+        self._attributes: dict[Any, tuple[Attribute, ...]] = {}
+
+    def name_and_kind(self, node: Any) -> tuple[str, NodeKind]:
+        return self._name(node.name())
+
+    def _name(self, name: str) -> tuple[str, NodeKind]:
+        if name not in self._named:
+            self._named[name] = name, kind_of(name, self.layout.custom)
+        return self._named[name]
+
+    def attributes(self, node: Any) -> tuple[Attribute, ...]:
+        """Non-tensor attributes; nodes with equal values share one tuple, 1 and 1.0 and True being different values."""
+        if self.layout.custom or not self.layout.plain:
+            return _attributes(node, self.layout)
+        try:
+            values = self.layout.read_plain(node)
+            several = type(values) is tuple and len(self.layout.plain) > 1
+            key = (values, *map(type, values)) if several else (values, type(values))
+            known = self._attributes.get(key)
+        except (RuntimeError, TypeError):
+            return _attributes(node, self.layout)
+        if known is None:
+            known = _attributes(node, self.layout)
+            if not _has_float_zero(values):
+                self._attributes[key] = known
+        return known
+
+
+def _has_float_zero(value: Any) -> bool:
+    """0.0 equals -0.0, but reads differently."""
+    if isinstance(value, tuple):
+        return any(map(_has_float_zero, value))
+    return isinstance(value, (float, complex)) and value == 0
 
 
 def _attributes(node: Any, layout: recorded.NodeLayout) -> tuple[Attribute, ...]:

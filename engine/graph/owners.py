@@ -26,12 +26,13 @@ class Owners:
         self._numbers: dict[int, int] = {}
         self._unnamed = 0
         if model is not None:
-            self._learn(model.named_parameters(), "parameter")
-            self._learn(model.named_buffers(), "buffer")
-        self._learn(inputs.items(), "input")
+            parameters, buffers = recorded.named_members(model)
+            self._learn(parameters, "parameter")
+            self._learn(buffers, "buffer")
+        self._learn(inputs, "input")
 
-    def _learn(self, named: Any, kind: OwnerKind) -> None:
-        for name, tensor in named:
+    def _learn(self, named: Mapping[str, torch.Tensor], kind: OwnerKind) -> None:
+        for name, tensor in named.items():
             self._tensors.setdefault(id(tensor), (name, kind))
             self._remember_storage(tensor, (name, kind))
 
@@ -66,5 +67,6 @@ class Owners:
         for key, size in storages:
             if key not in self._numbers:
                 self._numbers[key] = len(self._numbers)
-                self.totals[kind] += size
+                if kind:
+                    self.totals[kind] += size
         return self._numbers[storages[0][0]] if storages else None

@@ -35,7 +35,9 @@ class Recording:
         self._paths: list[str] = []
         self._lines: list[tuple[int, int, CodeType, int]] = []
         self._sources: dict[tuple[CodeType, int], Source] = {}
-        self._first_lines: list[int] | None = None
+        self._indexed = 0
+        self._bounds: list[int] = []
+        self._places: list[tuple[str, Source | None]] = [("", None)]
 
     def enter(self, path: str) -> None:
         """From the next sequence number on, nodes belong to `path`."""
@@ -46,25 +48,32 @@ class Recording:
         """Nodes first..after-1 were made by this line."""
         self._lines.append((first, after, code, line))
 
-    def module_of(self, sequence_nr: int | None) -> str:
-        """Path of the innermost module whose forward made the node; "" outside of modules."""
+    def place_of(self, sequence_nr: int | None) -> tuple[str, Source | None]:
+        """(path of the innermost module whose forward made the node, the line that made it); ("", None) elsewhere."""
         if sequence_nr is None:
-            return ""
-        position = bisect_right(self._starts, sequence_nr) - 1
+            return "", None
+        if len(self._starts) + len(self._lines) != self._indexed:
+            self._index()
+        return self._places[bisect_right(self._bounds, sequence_nr)]
+
+    def _index(self) -> None:
+        """Cut the sequence numbers at every noted bound; between two bounds module and line stay the same."""
+        self._indexed = len(self._starts) + len(self._lines)
+        self._lines.sort(key=lambda noted: noted[0])
+        bounds = {*self._starts, *(first for first, *_ in self._lines), *(after for _, after, *_ in self._lines)}
+        self._bounds = sorted(bounds)
+        firsts = [noted[0] for noted in self._lines]
+        self._places = [("", None), *((self._module(at), self._line(at, firsts)) for at in self._bounds)]
+
+    def _module(self, at: int) -> str:
+        position = bisect_right(self._starts, at) - 1
         return self._paths[position] if position >= 0 else ""
 
-    def source_of(self, sequence_nr: int | None) -> Source | None:
-        """The line that made the node; None where no line was noted."""
-        if sequence_nr is None or not self._lines:
+    def _line(self, at: int, firsts: list[int]) -> Source | None:
+        position = bisect_right(firsts, at) - 1
+        if position < 0 or at >= self._lines[position][1]:
             return None
-        if self._first_lines is None or len(self._first_lines) != len(self._lines):
-            self._lines.sort(key=lambda noted: noted[0])
-            self._first_lines = [noted[0] for noted in self._lines]
-        position = bisect_right(self._first_lines, sequence_nr) - 1
-        if position < 0 or sequence_nr >= self._lines[position][1]:
-            return None
-        _, _, code, line = self._lines[position]
-        return self._source(code, line)
+        return self._source(*self._lines[position][2:])
 
     def _source(self, code: CodeType, line: int) -> Source:
         if (code, line) not in self._sources:
@@ -78,7 +87,7 @@ def record_forward(model: nn.Module, sources: bool = True) -> Iterator[Recording
     """Note which module call and which Python line make each autograd node inside the block.
 
     `trace_graph(outputs, model=model)` picks the latest recording of `model` up by itself. `sources=False` leaves the
-    lines out (they cost a few microseconds per operation). Errors of the forward pass through; hooks are always removed.
+    lines out (a few microseconds per operation). Errors of the forward pass through; hooks are always removed.
     """
     recording = Recording()
     handles = _hook_modules(model, recording)

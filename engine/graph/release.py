@@ -18,9 +18,9 @@ def release_iteratively(nodes: list[Any], edges: Iterable[Edge]) -> None:
     """Give a graph of more than DEEP nodes an order to be freed in, so that dropping it cannot overflow the stack.
 
     From torch 2.13 on a node that Python has seen is freed by its wrapper, one C call inside the other, and a chain of
-    50,000 kills the process. Every STRIDE-th node gets, in its `metadata`, the nodes that follow it in topological order:
-    they die after its edges are gone, nearest first, each while the next is still held. Only descendants are held, so
-    nothing lives longer than before and no cycle arises.
+    50,000 kills the process. Every STRIDE-th node gets, in its `metadata`, the nodes after it in topological order:
+    they die once its edges are gone, nearest first, each while the next is still held. Only nodes that come later are
+    held, so no cycle arises.
     """
     if len(nodes) <= DEEP:
         return

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
+import msgspec
 import torch
 
 from engine import recorded
-from engine.graph.owners import Owners
-from engine.graph.spec import Saved
-from engine.graph.texts import name_of
+from engine.graph.owners import Owner, Owners
+from engine.graph.spec import Saved, TensorMetadata
+from engine.graph.texts import NAMES
 
-
-class Described(NamedTuple):
-    """What one tensor looks like, whichever slot it sits in; `tensor` keeps its identity valid during the walk."""
-
-    tensor: torch.Tensor
-    shape: tuple[int, ...] | None
-    dtype: str
-    stride: tuple[int, ...] | None
-    device: str
-    bytes: int
-    storage_bytes: int
-    storages: tuple[tuple[int, int], ...]
-    version: int | None
-    unavailable: str
+PYTHON_NUMBER: Owner = ("a Python number", "")
+"""The 8 bytes of a number are kept, but PyTorch calls no hook for them: they count in no total."""
 
 
 class SavedReader:
@@ -34,33 +24,38 @@ class SavedReader:
         self.owners = owners
         self.dropped = 0
         self.hooks: dict[int, tuple[str, ...]] = {}
-        self._described: dict[int, Described] = {}
+        self._seen: dict[int, tuple[torch.Tensor, Saved]] = {}
 
-    def slots_of(self, node: Any, layout: recorded.NodeLayout) -> tuple[Saved, ...]:
-        """Every saved slot of a node in the order of PyTorch's own listing."""
-        return tuple(
-            self._slot(node, name, slot, unpacking, index)
-            for name, slot, unpacking, index in recorded.saved_slots(node, layout)
-        )
+    def slots_of(self, node: Any, slots: tuple[recorded.Slot, ...], held: Any, incoming: Any) -> tuple[Saved, ...]:
+        """Every saved slot of a node in the order of PyTorch's own listing; lists are flattened to `name[index]`.
 
-    def _slot(self, node: Any, name: str, slot: Any, unpacking: str, index: int | None) -> Saved:
-        if isinstance(slot, Exception):
-            return _unreadable(name, "freed by backward" if recorded.is_freed(slot) else str(slot))
-        hook = slot.unpack_hook
+        `held` are the raw slots, `incoming` the metadata of the node's gradients: an output it saved looks like one.
+        """
+        found = []
+        for slot, raw in zip(slots, held, strict=True):
+            if type(raw) is not tuple:
+                found.append(self._slot(node, slot, raw, incoming))
+                continue
+            for index, entry in enumerate(raw):
+                found.append(self._slot(node, slot.at(index), entry, incoming))
+        return tuple(found)
+
+    def _slot(self, node: Any, slot: recorded.Slot, raw: Any, incoming: tuple[TensorMetadata, ...]) -> Saved:
+        hook = raw.unpack_hook
         if hook is not None:
-            return self._hooked(name, hook)
-        tensor = slot.data
+            return self._hooked(slot.name, hook)
+        tensor = raw.data
         if tensor is None:
-            return _unreadable(name, _why_empty(node, unpacking, index))
-        seen = self._described.get(id(tensor))
+            return _unreadable(slot.name, _why_empty(node, slot))
+        seen = self._seen.get(id(tensor))
         if seen is None:
-            seen = self._described[id(tensor)] = describe(tensor)
-            self._note_hooks(tensor)
-        return self._filled(node, name, unpacking, index, seen)
-
-    def _note_hooks(self, tensor: torch.Tensor) -> None:
-        if recorded.has_hooks(tensor) and (node := recorded.producer(tensor)) in self.owners.ids:
-            self.hooks[self.owners.ids[node]] = recorded.tensor_hooks(tensor)
+            saved = self._describe(node, slot, tensor, incoming)
+            self._seen[id(tensor)] = (tensor, saved)
+        else:
+            saved = seen[1]
+            if saved.name != slot.name:
+                saved = Saved(slot.name, *msgspec.structs.astuple(saved)[1:])
+        return saved if not saved.version_now else _with_version_saved(node, slot, saved)
 
     def _hooked(self, name: str, hook: Any) -> Saved:
         if recorded.is_checkpoint_hook(hook):
@@ -68,89 +63,84 @@ class SavedReader:
             return _unreadable(name, "dropped by non-reentrant checkpoint: recomputed in backward", dropped=True)
         return _unreadable(name, f"packed by {recorded.hook_name(hook)}")
 
-    def _filled(self, node: Any, name: str, unpacking: str, index: int | None, seen: Described) -> Saved:
-        owner, version = self.owners.of(seen.storages), seen.version
-        if owner is None or version:
-            made_here, version = _read_back(node, unpacking, index, seen)
-            if owner is None:
-                owner = self.owners.made_by(node if made_here else recorded.producer(seen.tensor))
+    def _describe(self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, incoming: Any) -> Saved:
+        shape, dtype, stride, device, size, held, storages, version, unavailable = recorded.describe(tensor)
+        owner, kind = self.owners.of(storages) or self._maker(node, slot, tensor, version, shape, incoming)
         return Saved(
-            name,
-            seen.shape,
-            seen.dtype,
-            seen.stride,
-            seen.device,
-            seen.bytes,
-            seen.storage_bytes,
-            self.owners.count(seen.storages, owner[1]),
-            owner[0],
-            owner[1],
+            slot.name,
+            shape,
+            NAMES[dtype],
+            stride,
+            NAMES[device],
+            size,
+            held,
+            self.owners.count(storages, kind),
+            owner,
+            kind,
             version,
-            seen.version,
+            version,
             False,
-            seen.unavailable,
+            unavailable,
         )
 
+    def _maker(
+        self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, version: int | None, shape: Any, incoming: Any
+    ) -> Owner:
+        """The operation that made an intermediate: another one, or the node itself when it saved its own output."""
+        producer = recorded.producer(tensor) if version else tensor.grad_fn
+        if producer is None:
+            if shape == () and recorded.is_python_number(tensor):
+                return PYTHON_NUMBER
+            looks_like_output = any(shape == metadata.shape for metadata in incoming)
+            if slot.is_output or (looks_like_output and _is_output_of(node, slot)):
+                producer = node
+        elif recorded.has_hooks(tensor) and producer in self.owners.ids:
+            self.hooks[self.owners.ids[producer]] = recorded.tensor_hooks(tensor)
+        return self.owners.made_by(producer)
 
-def _read_back(node: Any, unpacking: str, index: int | None, seen: Described) -> tuple[bool, int | None]:
-    """(whether the node itself made the tensor, version at which it was saved)."""
+
+def _with_version_saved(node: Any, slot: recorded.Slot, saved: Saved) -> Saved:
+    """A tensor written in place at some time: PyTorch raises, and tells the saved version, if that was after saving."""
     try:
-        value = recorded.unpack_hookless(node, unpacking, index)
+        recorded.unpack_hookless(node, slot)
     except RuntimeError as error:
         versions = recorded.versions_in(error)
-        itself = "which is output" in str(error) and recorded.producer(seen.tensor) is None
-        return itself, versions[1] if versions else None
-    itself = isinstance(value, torch.Tensor) and value is not seen.tensor and recorded.producer(value) is node
-    return itself, seen.version
+        return msgspec.structs.replace(saved, version_saved=versions[1] if versions else None)
+    return saved
 
 
-def _why_empty(node: Any, unpacking: str, index: int | None) -> str:
+def _is_output_of(node: Any, slot: recorded.Slot) -> bool:
+    """Whether a slot holds the node's own output: only that unpacks to a tensor whose grad_fn is the node."""
     try:
-        recorded.unpack_hookless(node, unpacking, index)
+        value = recorded.unpack_hookless(node, slot)
     except RuntimeError as error:
-        return "freed by backward" if recorded.is_freed(error) else str(error)
+        return "which is output" in str(error)
+    return isinstance(value, torch.Tensor) and recorded.producer(value) is node
+
+
+def _why_empty(node: Any, slot: recorded.Slot) -> str:
+    try:
+        recorded.unpack_hookless(node, slot)
+    except RuntimeError as error:
+        return why_unreadable(error)
     return "empty: the operation had no such tensor"
 
 
+def why_unreadable(error: RuntimeError) -> str:
+    """PyTorch's reason, short where it is the usual one."""
+    return "freed by backward" if recorded.is_freed(error) else str(error)
+
+
+def unreadable_slots(slots: tuple[recorded.Slot, ...], error: RuntimeError) -> tuple[Saved, ...]:
+    """The slots of a node none of which can be read."""
+    return tuple([_unreadable(slot.name, why_unreadable(error)) for slot in slots])
+
+
+def closed_slots(name: str) -> tuple[Saved, ...]:
+    """The row for a node that saves tensors but has no reader in Python, as some foreach operations."""
+    return (_unreadable("saved", f"PyTorch gives Python no reader for what {name} saved"),)
+
+
+@lru_cache(maxsize=256)
 def _unreadable(name: str, why: str, dropped: bool = False) -> Saved:
     return Saved(name, None, "", None, "", 0, 0, None, "", "", None, None, dropped, why)
-
-
-def describe(tensor: torch.Tensor) -> Described:
-    """Shape, strides, bytes and storages of a tensor; what its layout does not have is None with the reason."""
-    try:
-        storage = recorded.storage_of(tensor)
-        return Described(
-            tensor,
-            tuple(tensor.shape),
-            name_of(tensor.dtype),
-            tensor.stride(),
-            name_of(tensor.device),
-            tensor.nbytes,
-            storage[1],
-            (storage,),
-            recorded.version_of(tensor),
-            "",
-        )
-    except (RuntimeError, NotImplementedError, TypeError) as error:
-        return _describe_unusual(tensor, str(error).split("\n")[0])
-
-
-def _describe_unusual(tensor: torch.Tensor, why: str) -> Described:
-    """A sparse, nested or wrapped tensor: its parts' storages where they can be reached."""
-    storages = recorded.storages_of(tensor)
-    total = sum(size for _, size in storages)
-    layout = str(tensor.layout).removeprefix("torch.")
-    reason = f"{layout}: {len(storages)} storages, no strides of its own" if storages else why
-    return Described(
-        tensor,
-        recorded.shape_of(tensor),
-        name_of(tensor.dtype),
-        None,
-        name_of(tensor.device),
-        total,
-        total,
-        storages,
-        recorded.version_of(tensor),
-        reason,
-    )

@@ -11,14 +11,17 @@ UNSIGNED_WRAP = 2**63
 """Negative dimensions are stored unsigned: -1 reads back as 2**64 - 1."""
 
 _PLAIN = (bool, float, complex, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
-_NAMES: dict[Any, str] = {}
 
 
-def name_of(value: torch.dtype | torch.device) -> str:
-    """`float32`, `cuda:0`."""
-    if value not in _NAMES:
-        _NAMES[value] = str(value).removeprefix("torch.")
-    return _NAMES[value]
+class _Names(dict[Any, str]):
+    """dtype or device -> its name, worked out once: `float32`, `cuda:0`."""
+
+    def __missing__(self, value: Any) -> str:
+        name = self[value] = str(value).removeprefix("torch.")
+        return name
+
+
+NAMES = _Names()
 
 
 def attribute_text(value: Any) -> str:
@@ -35,7 +38,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return repr(value[:LONGEST])
     if isinstance(value, torch.Tensor):
-        return f"{type(value).__name__} {tuple(value.shape)} {name_of(value.dtype)}"
+        return f"{type(value).__name__} {tuple(value.shape)} {NAMES[value.dtype]}"
     if isinstance(value, _PLAIN):
         return str(value)
     if isinstance(value, (tuple, list, torch.Size)):

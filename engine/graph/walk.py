@@ -15,15 +15,16 @@ from engine.graph.recording import latest_recording
 from engine.graph.release import release_iteratively
 from engine.graph.roots import named_inputs, named_tensors
 from engine.graph.spec import Edge, Graph, Node, Root
-from engine.graph.texts import name_of
+from engine.graph.texts import NAMES
 
 
 def trace_graph(outputs: Any, model: nn.Module | None = None, inputs: Any = None) -> Graph:
     """Read the autograd graph behind `outputs`: a tensor, or tuples, lists, mappings and dataclasses of tensors.
 
     `model` names parameters and buffers and supplies module paths and source lines when its forward ran inside
-    `record_forward(model)`; `inputs` (mapping, sequence or tensor) names inputs. Read before `backward()`: it frees what
-    was saved. Changes nothing: no recompute, no version bump, no reference kept. A field that cannot be read says why.
+    `record_forward(model)`; `inputs` (mapping, sequence or tensor) names inputs. Read before `backward()`, which frees
+    what was saved. Changes nothing: no recompute, no version bump, no reference kept. A field that cannot be read says
+    why.
     """
     return read_graph(list(named_tensors(outputs, "output")), model, named_inputs(inputs))[0]
 
@@ -95,7 +96,7 @@ def _why_no_node(tensor: torch.Tensor) -> str:
 def _root(name: str, tensor: torch.Tensor, node: Any | None, note: str, owners: Owners) -> Root:
     described = recorded.shape_of(tensor)
     number = None if node is None else owners.ids[node]
-    return Root(name, number, tensor.output_nr, described, name_of(tensor.dtype), note)
+    return Root(name, number, tensor.output_nr, described, NAMES[tensor.dtype], note)
 
 
 def _root_hooks(tensors: list[Any], owners: Owners) -> dict[int, tuple[str, ...]]:

@@ -1,0 +1,68 @@
+"""torchviz's own picture, with its cautions, and never a crash."""
+
+import re
+import sys
+
+from engine.graph.experiment import draw_torchviz
+from engine.graph.spec import ClassicSpec
+from engine.models.architecture import Expression, Mlp, Recurrent
+from engine.models.spec import ModelSpec
+
+
+def drawn(architecture=None, toggles=None, **options):
+    model = ModelSpec(architecture=architecture or Mlp(), **(toggles or {}))
+    return draw_torchviz(ClassicSpec(model=model, **options), lambda stage, fraction: None)
+
+
+def test_dot_has_torchviz_boxes_and_ids_of_our_own():
+    first, second = drawn(), drawn()
+    assert first.dot == second.dot
+    assert first.dot.startswith("digraph")
+    assert "AddmmBackward0" in first.dot
+    assert "layers.0.linear.weight" in first.dot
+    assert not re.search(r"\d{9,}", first.dot)
+    assert first.nodes == 22
+
+
+def test_attributes_and_saved_tensors_on_request():
+    assert "mat1_sym_sizes" in drawn(show_attrs=True).dot
+    assert "orange" in drawn(show_saved=True).dot
+    assert "orange" not in drawn().dot
+
+
+def test_large_graphs_are_refused_with_their_count():
+    result = drawn(Mlp(layers=60, depth=60), maximum_nodes=300)
+    assert result.dot == ""
+    assert result.nodes > 300
+    assert f"{result.nodes} nodes" in result.cautions[0]
+
+
+def test_deep_graphs_do_not_recurse_to_death():
+    before = sys.getrecursionlimit()
+    result = drawn(Recurrent(cell="hand_written_lstm", steps=200, width=4), maximum_nodes=5000)
+    assert result.error is None
+    assert result.dot.count("->") > 3000
+    assert sys.getrecursionlimit() == before
+
+
+def test_cautions_say_what_the_picture_hides():
+    shared = " ".join(drawn(Expression(name="cat_list")).cautions)
+    assert "empty slots" in shared
+    assert "parallel" in shared
+    assert "output 1 or later" in " ".join(drawn(Expression(name="unbind_iter")).cautions)
+    kept = drawn(toggles={"checkpoint": "each_block"})
+    assert "same as without checkpointing" in " ".join(kept.cautions)
+    again = drawn(toggles={"checkpoint": "each_block"}, show_saved=True)
+    assert "re-ran the forward" in " ".join(again.cautions)
+
+
+def test_errors_of_torchviz_and_pytorch_are_told():
+    changed = drawn(Expression(name="in_place_after_save"), show_saved=True)
+    assert "modified by an inplace operation" in changed.error.message
+    assert any("changed in place" in text for text in changed.cautions)
+    assert drawn(Expression(name="in_place_after_save")).dot
+    broken = drawn(Expression(name="inference_leaf"))
+    assert (broken.dot, broken.error.stage) == ("", "forward")
+    nothing = drawn(toggles={"grad_mode": "no_grad"})
+    assert nothing.nodes == 0
+    assert any("no graph" in text for text in nothing.cautions)
