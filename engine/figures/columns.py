@@ -160,37 +160,39 @@ def _arrange(
     cuts: list[int],
 ) -> Spots:
     counts = _crossing_counts(rows, chains, layer)
-    starts = [0, *cuts]
-    ends = [*cuts, len(rows)]
-    for start, end in zip(starts, ends, strict=True):
-        straighten(rows[start:end], x)
-    placed_x, y = list(x), [0.0] * len(x)
-    column, spans = [0] * len(rows), [(0.0, 0.0)] * len(rows)
-    tops, bottoms, gutters, left = [], [], [], 0.0
-    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+    blank = [0.0] * len(x)
+    spots = Spots(list(x), blank, half_height, [0] * len(rows), [(0.0, 0.0)] * len(rows), layer, [], [], [], 0.0, 0.0)
+    left, height = 0.0, 0.0
+    for start, end in pairwise([0, *cuts, len(rows)]):
+        straighten(rows[start:end], spots.x)
+        if start:
+            spots.gutters.append(left)
+            left += 26.0 + LANE * counts[start]
+        spots.tops.append(LANE * counts[start] + 16.0 if start else 0.0)
+        spots.bottoms.append(_stack_rows(spots, rows, steps, start, end))
         members = [v for row in rows[start:end] for v in row]
-        lanes_in = counts[start] if number else 0
-        lanes_out = counts[end] if end < len(rows) else 0
-        if number:
-            gutters.append(left)
-            left += 26.0 + LANE * lanes_in
-        shift = left - min(x[v] - half[v] for v in members)
-        cursor = LANE * lanes_in + 16.0 if number else 0.0
-        tops.append(cursor)
-        for row in range(start, end):
-            column[row] = number
-            height = max(half_height[v] for v in rows[row])
-            cursor += steps[row] if row > start else 0.0
-            for v in rows[row]:
-                y[v], placed_x[v] = cursor + height, x[v] + shift
-            spans[row] = (cursor, cursor + 2 * height)
-            cursor += 2 * height
-        bottoms.append(cursor)
-        left = max(placed_x[v] + half[v] for v in members) + (10.0 if lanes_out else 0.0)
-    height = max(b + (LANE * counts[e] + 16.0 if e < len(rows) else 0.0) for b, e in zip(bottoms, ends, strict=True))
+        shift = left - min(spots.x[v] - half[v] for v in members)
+        for v in members:
+            spots.x[v] += shift
+        left = max(spots.x[v] + half[v] for v in members) + (10.0 if end < len(rows) else 0.0)
+        height = max(height, spots.bottoms[-1] + (LANE * counts[end] + 16.0 if end < len(rows) else 0.0))
     for port in level.lower:
-        y[port] = height - half_height[port]
-    return Spots(placed_x, y, half_height, column, spans, layer, tops, bottoms, gutters, left, height)
+        spots.y[port] = height - half_height[port]
+    return spots._replace(width=left, height=height)
+
+
+def _stack_rows(spots: Spots, rows: list[list[int]], steps: list[float], start: int, end: int) -> float:
+    """Set rows `start` to `end` below one another in a new column; returns its bottom."""
+    cursor = spots.tops[-1]
+    for row in range(start, end):
+        spots.column[row] = len(spots.tops) - 1
+        cursor += steps[row] if row > start else 0.0
+        middle = cursor + max(spots.half_height[v] for v in rows[row])
+        for v in rows[row]:
+            spots.y[v] = middle
+        spots.spans[row] = (cursor, 2 * middle - cursor)
+        cursor = 2 * middle - cursor
+    return cursor
 
 
 def draw_curves(level: Level, chains: Sequence[Sequence[int]], spots: Spots, offsets: Sequence[float]) -> list[Curve]:

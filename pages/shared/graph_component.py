@@ -9,7 +9,17 @@ import msgspec
 import streamlit as st
 
 _FOLDER = Path(__file__).parent / "component"
-_SCRIPTS = ("scene.js", "camera.js", "paint.js", "chrome.js", "input.js", "graph.js")
+_SCRIPTS = (
+    "scene.js",
+    "camera.js",
+    "words.js",
+    "paint.js",
+    "chrome.js",
+    "input.js",
+    "sheet.js",
+    "looking.js",
+    "graph.js",
+)
 """One module, in the order of use; `graph.js` exports the entry point."""
 
 
