@@ -8,10 +8,10 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from engine.runner import landlock, seccomp
 from engine.runner.contract import MEBIBYTE, Limits, Need
+from engine.runner.feature import Feature
 
 if sys.platform != "win32":
     import resource
@@ -21,14 +21,6 @@ _REPORT_RESERVE_BYTES = 256 * MEBIBYTE
 
 _OOM_SCORE = 800
 """The kernel's out-of-memory choice, -1000..1000: a worker goes long before the app."""
-
-
-class Feature(NamedTuple):
-    """One protection of this worker: in force or not, and in words what it does or why it is missing."""
-
-    name: str
-    applied: bool
-    detail: str
 
 
 _features: list[Feature] = []

@@ -9,12 +9,9 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.runner.contract import Need
-
-if TYPE_CHECKING:
-    from engine.runner.confine import Feature
+from engine.runner.feature import Feature
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
@@ -49,8 +46,6 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 def restrict(private: Path, needs: frozenset[Need]) -> Feature:
     """Allow writes below `private` only; without the loopback need also deny TCP bind and connect."""
-    from engine.runner.confine import Feature
-
     if _libc is None:
         return Feature(NAME, False, f"Landlock exists on Linux only, this is {sys.platform}")
     abi = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)

@@ -10,13 +10,15 @@ from typing import IO
 
 _OUTPUT = "output"
 _TAIL_BYTES = 2000
+_FOLDER_VARIABLES = ("TMPDIR", "HOME", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
+"""Where Python, programs and PyTorch's compilers write when not told otherwise; PyTorch fixes its own at import."""
 
 
 def make_private(private: Path) -> None:
-    """Create the folder, make it TMPDIR and HOME, and send what this process prints to a file in it."""
+    """Create the folder, make it the temporary and home folder, and send what this process prints to a file in it."""
     os.umask(0o077)
     private.mkdir(mode=0o700, parents=True)
-    os.environ["TMPDIR"] = os.environ["HOME"] = str(private)
+    os.environ |= {variable: str(private) for variable in _FOLDER_VARIABLES}
     tempfile.tempdir = None  # forget the choice made before, in the server
     output = os.open(private / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for fd in (1, 2):

@@ -11,12 +11,10 @@ import errno
 import os
 import platform
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from engine.runner.contract import Need
-
-if TYPE_CHECKING:
-    from engine.runner.confine import Feature
+from engine.runner.feature import Feature
 
 NAME = "no new programs, processes or sockets (seccomp)"
 
@@ -57,8 +55,6 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 def restrict(needs: frozenset[Need]) -> Feature:
     """Install the filter for this process and its future threads."""
-    from engine.runner.confine import Feature
-
     calls = _BY_MACHINE.get(platform.machine())
     if _libc is None or calls is None:
         return Feature(NAME, False, f"no filter for {sys.platform} on {platform.machine()}")

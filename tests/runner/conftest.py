@@ -14,10 +14,13 @@ MISBEHAVING = "tests.runner.misbehaving.spec"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _misbehaving_specs_allowed():
-    os.environ[EXTRA_SPECS] = MISBEHAVING
+def _misbehaving_specs_allowed(tmp_path_factory):
+    """Also a queue of measured jobs of this test run's own, whatever else runs on the machine."""
+    before = dict(os.environ)
+    os.environ |= {EXTRA_SPECS: MISBEHAVING, "XDG_RUNTIME_DIR": str(tmp_path_factory.mktemp("runtime"))}
     yield
-    del os.environ[EXTRA_SPECS]
+    os.environ.clear()
+    os.environ |= before
 
 
 @pytest.fixture(scope="session")
@@ -41,20 +44,9 @@ def own(forking):
     engine.stop()
 
 
-@pytest.fixture(scope="session")
-def spawning(_misbehaving_specs_allowed):
-    from engine.runner.spares import SpawnBackend
-
-    engine = Dispatcher(SpawnBackend(), workers=2)
-    engine.submit(EchoSpec()).result()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture(params=["forking", pytest.param("spawning", marks=pytest.mark.slow)])
-def engine(request):
-    """The same test on both ways of starting workers."""
-    return request.getfixturevalue(request.param)
+@pytest.fixture
+def engine(forking):
+    return forking
 
 
 @pytest.fixture

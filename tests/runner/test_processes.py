@@ -43,7 +43,9 @@ def _is_gone(pid, limit_s=10.0):
 
 
 def _children_of(pid):
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """Of all its threads: the kernel lists a child under the thread that started it."""
+    lists = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for children in lists for child in children]
 
 
 @linux

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 
 import pytest
 
 from engine.runner import landlock, seccomp
 from tests.runner.misbehaving.spec import (
+    AttemptCompilerSpec,
     AttemptLoopbackSpec,
     AttemptProcessesSpec,
     AttemptSpec,
@@ -74,6 +76,13 @@ def test_no_programs_or_processes_without_the_need(attempt, needs_feature):
         assert attempt(what) == "denied PermissionError"
         assert attempt(what, kind=AttemptLoopbackSpec) == "denied PermissionError"
         assert attempt(what, kind=AttemptProcessesSpec).startswith("done")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(shutil.which("c++") is None, reason="inductor needs a C++ compiler")
+def test_torch_compile_works_within_the_compiler_need(attempt):
+    assert attempt("torch_compile", kind=AttemptCompilerSpec) == "done True"
 
 
 def test_threads_stay_possible(attempt):

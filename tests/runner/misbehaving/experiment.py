@@ -227,7 +227,14 @@ def _thread(target):
     return len(ran)
 
 
+def _torch_compile(target):
+    x = torch.linspace(0, 1, 100)
+    compiled = torch.compile(lambda x: (x.sin() * 2).sum())
+    return torch.allclose(compiled(x), (x.sin() * 2).sum())
+
+
 _ATTEMPTS = {
+    "torch_compile": _torch_compile,
     "write_outside": lambda target: Path(target).write_text("x"),
     "remove_outside": lambda target: Path(target).unlink(),
     "write_inside": lambda target: Path(os.environ["TMPDIR"], "file").write_text("x"),

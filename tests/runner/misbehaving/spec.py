@@ -145,6 +145,7 @@ Attempt = Literal[
     "exec",
     "thread",
     "signal_parent",
+    "torch_compile",
 ]
 
 
@@ -161,6 +162,11 @@ class AttemptLoopbackSpec(AttemptSpec, frozen=True, kw_only=True):
 
 class AttemptProcessesSpec(AttemptSpec, frozen=True, kw_only=True):
     needs: ClassVar[frozenset[Need]] = frozenset({"processes"})
+
+
+class AttemptCompilerSpec(AttemptSpec, frozen=True, kw_only=True):
+    needs: ClassVar[frozenset[Need]] = frozenset({"compiler"})
+    limits: ClassVar[Limits] = Limits(wall_s=240.0, cpu_s=400)
 
 
 class SandboxSpec(_Local, frozen=True, kw_only=True):
