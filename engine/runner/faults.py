@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import traceback
 from typing import Literal
@@ -24,6 +25,9 @@ FaultKind = Literal[
 
 _TEXT_LIMIT = 4000
 """Characters of an original error text that are kept; PyTorch's longest are about 2,000."""
+
+
+_MEMORY_MARKS = ("can't allocate memory", "std::bad_alloc", "not enough memory", "Cannot allocate memory")
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +165,19 @@ def engine_down(text: str, output: str = "") -> FaultReport:
         remedy="It restarts with the next job; run again.",
         detail=clip(output),
     )
+
+
+def is_memory_error(error: BaseException) -> bool:
+    """True for each way Python and PyTorch say that memory ran out.
+
+    An experiment that keeps PyTorch's errors as the lesson lets these through: they are the limit's, not the lesson.
+    """
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    text = error_text(error)
+    return isinstance(error, RuntimeError) and any(mark in text for mark in _MEMORY_MARKS)
 
 
 def error_text(error: BaseException) -> str:

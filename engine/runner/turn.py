@@ -45,8 +45,12 @@ class Ticket:
 
 
 def _is_held(path: Path) -> bool:
-    if sys.platform == "win32":
-        return True
+    if sys.platform == "win32":  # an open file cannot be removed there
+        try:
+            path.unlink()
+        except OSError:
+            return path.exists()
+        return False
     try:
         fd = os.open(path, os.O_RDWR)
     except OSError:

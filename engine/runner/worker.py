@@ -117,23 +117,11 @@ def fault_of(error: BaseException, spec: Spec[Any] | None) -> FaultReport:
     """The fault for an exception that left the verb."""
     if spec is None:
         return faults.invalid(faults.error_text(error.__cause__ or error))
-    if is_memory_error(error):
+    if faults.is_memory_error(error):
         return faults.memory(spec.limits.memory_bytes, faults.error_text(error))
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return faults.too_big(None, spec.limits.file_bytes, "file it wrote")
     return faults.torch_error(error)
-
-
-def is_memory_error(error: BaseException) -> bool:
-    """True for each way Python and PyTorch say that memory ran out."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    text = faults.error_text(error)
-    return isinstance(error, RuntimeError) and any(
-        mark in text for mark in ("can't allocate memory", "std::bad_alloc", "not enough memory")
-    )
 
 
 def needs_of(spec: Spec[Any]) -> frozenset[Need]:

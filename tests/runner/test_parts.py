@@ -195,3 +195,19 @@ def test_reports_are_plain_data():
 
     for report in _every_report():
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(report), type=FaultReport) == report
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), True),
+        (OSError(12, "Cannot allocate memory"), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 40 bytes."), True),
+        (RuntimeError("std::bad_alloc"), True),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("can't allocate memory"), False),
+        (OSError(2, "No such file"), False),
+    ],
+)
+def test_memory_errors_are_told_from_others(error, expected):
+    assert faults.is_memory_error(error) is expected
