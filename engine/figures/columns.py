@@ -13,6 +13,8 @@ TALL = 620.0
 """A drawing lower than this stays in one column."""
 DRIFT = 80.0
 """Sideways drift over a column that is taken out."""
+TOLL = 0.12
+"""What breaking one more edge than the first costs, against squared unevenness of the columns."""
 MAXIMUM_CUT = 10
 """Never break where more edges than this would have to change column."""
 RADIUS = 9.0
@@ -138,7 +140,7 @@ def _choose_cuts(heights: list[float], steps: list[float], counts: list[int], co
             if size > 1.6 and found[0] < math.inf:
                 break
             found = min(found, (best[start][0] + (size - 1) ** 2, start))
-        toll = 0.03 * counts[end] if end < rows else 0.0
+        toll = TOLL * (counts[end] - 1) if end < rows else 0.0
         allowed = end == rows or (1 < end < rows - 1 and counts[end] <= MAXIMUM_CUT)
         best.append((found[0] + toll if allowed else math.inf, found[1]))
     cuts, row = [], best[rows][1]
