@@ -71,7 +71,8 @@ def extremes(widget: Any) -> Iterator[Any]:
     """The values at the edge of what a widget takes: ends of a range, every option, both positions, odd text."""
     kind = widget.type
     if kind in {"slider", "number_input"}:
-        yield from {widget.min, widget.max} - {widget.value}
+        number = type(widget.value)
+        yield from sorted({number(widget.min), number(widget.max)} - {widget.value})
     elif kind in {"toggle", "checkbox"}:
         yield not widget.value
     elif kind == "multiselect":

@@ -41,7 +41,7 @@ def test_real_models_draw(visitor, model):
     assert drawn_share(picture) > DRAWN_SHARE
     assert colours(picture) > 8
     assert count(visitor.number("Nodes")) > 200
-    assert visitor.number("Saved for backward").endswith("iB")
+    assert visitor.number("Saved bytes").endswith("iB")
 
 
 def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
@@ -53,12 +53,12 @@ def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
 
 def test_checkpointing_drops_slots_and_keeps_the_nodes(visitor):
     visitor.open(PAGE, model=TITLES["gpt"])
-    nodes, kept = visitor.number("Nodes"), visitor.number("Saved for backward")
+    nodes, kept = visitor.number("Nodes"), visitor.number("Saved bytes")
     assert count(visitor.number("Dropped slots")) == 0
     visitor.choose("checkpoint", "each_block")
     assert count(visitor.number("Dropped slots")) > 0
     assert visitor.number("Nodes") == nodes
-    assert visitor.number("Saved for backward") != kept
+    assert visitor.number("Saved bytes") != kept
 
 
 def test_pinned_run_shows_differences(visitor):
@@ -77,7 +77,7 @@ def test_pinned_run_shows_differences(visitor):
 def test_a_link_rebuilds_the_view(visitor, browser, server):
     visitor.open(PAGE, model=TITLES["gpt"]).unfold("topic.Precision and layout").choose("autocast", "bfloat16")
     visitor.press("pin").choose("checkpoint", "each_block")
-    labels = ("Nodes", "Saved for backward", "Dropped slots", "Loss")
+    labels = ("Nodes", "Saved bytes", "Dropped slots", "Loss")
     shown = [(visitor.number(label), visitor.delta(label)) for label in labels]
     with visiting(browser, server.address) as other:
         other.page.goto(visitor.page.url)
@@ -97,7 +97,8 @@ def test_two_windows_do_not_disturb_each_other(visitor, browser, server):
         mine, theirs = visitor.number("Nodes"), other.number("Nodes")
         assert mine != theirs
         other.toggle("embedding.sparse")
-        visitor.toggle("train")
+        visitor.toggle("input_requires_grad")
+        visitor.toggle("input_requires_grad")
         assert (visitor.number("Nodes"), other.number("Nodes")) == (mine, theirs)
 
 

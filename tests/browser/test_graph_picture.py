@@ -25,21 +25,19 @@ def test_a_clicked_node_shows_its_details(visitor):
     assert "sequence_nr" in visitor.text
 
 
-def test_a_module_opens_and_closes(visitor):
+def test_a_module_closes_and_opens(visitor):
     visitor.open(PAGE, model=TITLES["gpt"])
     boxes = int(visitor.graph["atlasBoxes"])
-    group = visitor.box("group")
-    visitor.click_box(group, double=True)
+    frame = visitor.box("frame", "mlp")
+    visitor.click_box(frame, double=True)
     visitor.page.wait_for_function(BOXES_DIFFER, arg=boxes)
-    visitor.wait()
-    opened = int(visitor.graph["atlasBoxes"])
-    assert opened > boxes
-    frame = next(place for place in visitor.places if place.address == group.address)
-    assert frame.role == "frame"
+    closed = int(visitor.graph["atlasBoxes"])
+    assert closed < boxes
+    assert next(place.role for place in visitor.places if place.address == frame.address) == "group"
+    assert visitor.graph["atlasSelected"] == frame.address
     visitor.picture.focus()
     visitor.page.keyboard.press("Enter")
-    visitor.page.wait_for_function(BOXES_DIFFER, arg=opened)
-    visitor.wait()
+    visitor.page.wait_for_function(BOXES_DIFFER, arg=closed)
     assert int(visitor.graph["atlasBoxes"]) == boxes
 
 
@@ -94,7 +92,7 @@ def test_the_picture_can_be_saved_as_png(visitor):
 
 
 def test_the_picture_is_named_for_screen_readers(visitor):
-    visitor.open(PAGE)
+    assert visitor.open(PAGE).graph
     name = visitor.picture.get_attribute("aria-label")
     assert "nodes" in name
     assert visitor.picture.get_attribute("role") == "img"

@@ -43,7 +43,8 @@ def test_a_killed_fork_server_comes_back(browser, own_server):
         guest.toggle("two_tower.use_auxiliary_loss")
         assert guest.number("Nodes") == nodes
         assert not set(fork_servers(own_server)) & set(before)
-        guest.toggle("train")
+        guest.toggle("input_requires_grad")
+        guest.toggle("input_requires_grad")
         assert guest.number("Nodes") == nodes
 
 

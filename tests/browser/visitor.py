@@ -25,6 +25,8 @@ FLAGS = [
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 DRAWN_TIMEOUT_MS = 30_000
 SETTLE_MS = 120
+UNFOLD_MS = 600
+STILL_MS, STILL_TRIES = 350, 20
 # What a job needs; polling pages run a script every few hundred milliseconds meanwhile.
 PROGRESS = '[data-testid="stProgress"]'
 
@@ -105,8 +107,16 @@ class Visitor:
 
     @property
     def graph(self) -> dict[str, str]:
-        """What the graph component says about itself: its data attributes."""
-        return dict(self.page.locator("[data-atlas-graph]").evaluate("element => ({...element.dataset})"))
+        """What the graph component says about itself, once it has stopped moving: its data attributes."""
+        self.page.wait_for_function(f"() => ({FIND_GRAPH})?.dataset.atlasPlaces", timeout=DRAWN_TIMEOUT_MS)
+        root = self.page.locator("[data-atlas-graph]")
+        said: dict[str, str] = {}
+        for _ in range(STILL_TRIES):
+            before, said = said, dict(root.evaluate("element => ({...element.dataset})"))
+            if said == before:
+                break
+            self.page.wait_for_timeout(STILL_MS)
+        return said
 
     @property
     def places(self) -> list[Place]:
@@ -156,6 +166,7 @@ class Visitor:
     def unfold(self, key: str) -> Visitor:
         """Open an expander."""
         self.control(key).locator("summary").first.click()
+        self.page.wait_for_timeout(UNFOLD_MS)
         return self.wait()
 
     def press(self, key: str) -> Visitor:
