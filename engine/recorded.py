@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple
 
 import torch
+
+from engine.graph.wording import hook_name
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 LEAF_SEQUENCE = 2**63
 """Sequence numbers from here up mean "not from the forward": accumulators carry UINT64_MAX."""
 
-_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 _RESULT = re.compile(r"result\d*")
 _SUFFIX = re.compile(r"Backward\d*$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -26,7 +27,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 Reader = Callable[[Any], Any]
 
-_READ_TENSOR: Reader = attrgetter("shape", "dtype", "device", "nbytes", "_version")
+read_tensor: Reader = attrgetter("shape", "dtype", "device", "nbytes", "_version")
+"""(shape, dtype, device, bytes, version); raises where a layout or an inference tensor lacks one of them."""
+storage_key: Reader = attrgetter("_cdata")
+"""Identity of a storage, valid while it lives."""
+read_sequence_nr: Reader = methodcaller("_sequence_nr")
+"""Order of creation in the forward; LEAF_SEQUENCE or more for a node that was made without a number."""
 read_metadata: Reader = attrgetter("shape", "dtype", "device")
 """(shape, dtype, device) of one incoming gradient; shape is a list, of SymInts under torch.compile."""
 read_incoming: Reader = attrgetter("_input_metadata")
@@ -69,9 +75,21 @@ def _read_nothing(node: Any) -> Any:
     return ()
 
 
+_layouts: dict[type, NodeLayout] = {}
+
+
 def layout_of(node: Any) -> NodeLayout:
-    """Read the attribute names of a node's class; `dir` is slow, so callers keep the answer per class."""
+    """The attribute names of a node's class; `dir` is slow, so PyTorch's own classes are read once per process."""
     kind = type(node)
+    layout = _layouts.get(kind)
+    if layout is None:
+        layout = _read_layout(node, kind)
+        if not layout.custom:
+            _layouts[kind] = layout
+    return layout
+
+
+def _read_layout(node: Any, kind: type) -> NodeLayout:
     names = dir(kind)
     slots = tuple(_slot(name) for name in names if name.startswith("_raw_saved_"))
     tensors = {slot.unpacking for slot in slots}
@@ -98,20 +116,9 @@ def _slot(raw: str) -> Slot:
     return Slot(name, raw, "_saved_" + name, is_output=_RESULT.fullmatch(name) is not None)
 
 
-def sequence_nr(node: Any) -> int | None:
-    """Order of creation in the forward; None for an accumulator, which carries UINT64_MAX."""
-    number = node._sequence_nr()
-    return None if number >= LEAF_SEQUENCE else int(number)
-
-
 def next_sequence_nr() -> int:
     """The number the next node made by this thread will get."""
     return int(torch._C._autograd._get_sequence_nr())
-
-
-def is_freed(error: Exception) -> bool:
-    """Whether PyTorch says that a backward has freed what the node saved."""
-    return "already been freed" in str(error)
 
 
 def unpack_hookless(node: Any, slot: Slot) -> Any:
@@ -121,26 +128,6 @@ def unpack_hookless(node: Any, slot: Slot) -> Any:
     """
     value = getattr(node, slot.unpacking)
     return value if slot.position is None else value[slot.position]
-
-
-def versions_in(error: Exception) -> tuple[int, int] | None:
-    """(version now, version saved) from PyTorch's in-place error; None for any other error."""
-    found = _VERSIONS.search(str(error))
-    return (int(found.group(1)), int(found.group(2))) if found else None
-
-
-def hook_name(unpack_hook: Any) -> str:
-    """The name a person knows a saved-tensor hook by: the class or function of torch, else the hook's own."""
-    qualified: str = getattr(unpack_hook, "__qualname__", type(unpack_hook).__name__)
-    module: str = getattr(unpack_hook, "__module__", "") or ""
-    if module.startswith("torch."):
-        return qualified.split(".")[0]
-    return qualified.rsplit("<locals>.", 1)[-1]
-
-
-def is_checkpoint_hook(unpack_hook: Any) -> bool:
-    """Whether non-reentrant checkpointing keeps a recipe in this slot instead of the tensor."""
-    return getattr(unpack_hook, "__module__", "") == "torch.utils.checkpoint"
 
 
 def version_of(tensor: torch.Tensor) -> int | None:
@@ -154,38 +141,15 @@ def version_of(tensor: torch.Tensor) -> int | None:
 def storage_of(tensor: torch.Tensor) -> tuple[int, int]:
     """(identity, bytes) of the storage, valid while it lives; raises where a tensor has no single storage."""
     storage = tensor.untyped_storage()
-    return storage._cdata, storage.nbytes()
+    return storage_key(storage), storage.nbytes()
 
 
-Described = tuple[
-    "tuple[int, ...] | None",
-    torch.dtype,
-    "tuple[int, ...] | None",
-    torch.device,
-    int,
-    int,
-    tuple[tuple[int, int], ...],
-    "int | None",
-    str,
-]
+Described = tuple[Any, ...]
 """shape, dtype, stride, device, bytes, storage bytes, storages (identity, bytes), version, why something is missing."""
 
 
-def describe(tensor: torch.Tensor) -> Described:
-    """Shape, strides, bytes and storages of a tensor; what its layout does not have is None with the reason."""
-    try:
-        shape, dtype, device, size, version = _READ_TENSOR(tensor)
-        storage = tensor.untyped_storage()
-        held = storage.nbytes()
-        if type(size) is not int:
-            raise TypeError("symbolic sizes")
-        return tuple(shape), dtype, tensor.stride(), device, size, held, ((storage._cdata, held),), version, ""
-    except (RuntimeError, NotImplementedError, TypeError) as error:
-        return _describe_unusual(tensor, str(error).split("\n")[0])
-
-
-def _describe_unusual(tensor: torch.Tensor, why: str) -> Described:
-    """A sparse, nested, inference or wrapped tensor: what can be read of it, and its parts' storages."""
+def describe(tensor: torch.Tensor, why: str) -> Described:
+    """What can be read of a tensor that `read_tensor` refuses: sparse, nested, inference, wrapped."""
     storages = storages_of(tensor)
     held = sum(size for _, size in storages)
     shape = shape_of(tensor)
@@ -248,14 +212,9 @@ def is_python_number(tensor: torch.Tensor) -> bool:
     return probe is not None and torch.result_type(tensor, probe[0]) is probe[1]
 
 
-def is_view(tensor: torch.Tensor) -> bool:
-    """Whether autograd tracks the tensor as a view of another."""
-    return tensor._is_view()
-
-
-def base_type(tensor: torch.Tensor) -> str:
-    """Type name of the tensor a view looks into."""
-    return type(tensor._base).__name__
+def base_of_view(tensor: torch.Tensor) -> str | None:
+    """Type name of the tensor that autograd tracks this one as a view of; None when it is no view."""
+    return type(tensor._base).__name__ if tensor._is_view() else None
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...] | None:

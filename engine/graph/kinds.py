@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from engine import recorded
 from engine.graph.spec import NodeKind
 
@@ -14,6 +16,7 @@ _BY_NAME: dict[str, NodeKind] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def kind_of(name: str, custom: bool) -> NodeKind:
     """Kind by `node.name()`; `custom` says that the node belongs to a Python autograd Function."""
     known = _BY_NAME.get(name)

@@ -13,8 +13,9 @@ from engine.graph.kinds import kind_of
 from engine.graph.owners import Owners
 from engine.graph.recording import Recording
 from engine.graph.saved import SavedReader, closed_slots, unreadable_slots
-from engine.graph.spec import Attribute, Node, NodeKind, Saved, Source, TensorMetadata
+from engine.graph.spec import Attribute, Node, NodeKind, Source, TensorMetadata
 from engine.graph.texts import NAMES, attribute_text
+from engine.graph.wording import is_freed
 
 _FRAME = re.compile(r'File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<text>[^\n]*)')
 
@@ -52,41 +53,39 @@ class NodeReader:
         if known is None:
             known = self._classes[type(node)] = _NodeClass(node)
         name, kind = known.fixed or known.name_and_kind(node)
-        sequence_nr = recorded.sequence_nr(node)
+        sequence_nr = recorded.read_sequence_nr(node)
         module, source = self.place_of(sequence_nr)
         if source is None and from_anomaly:
             source = _anomaly_source(node)
         attributes = known.attributes(node) if known.has_attributes else ()
         incoming = self._incoming(node)
-        saved = self._saved(node, known.layout, incoming) if known.layout.slots else known.unreadable
-        return Node(number, name, kind, sequence_nr, attributes, incoming, saved, module, source)
-
-    def _saved(self, node: Any, layout: recorded.NodeLayout, incoming: tuple[TensorMetadata, ...]) -> tuple[Saved, ...]:
-        try:
-            held = layout.read_slots(node)
-        except RuntimeError as error:
-            return unreadable_slots(layout.slots, error)
-        return self.saved.slots_of(node, layout.slots, held if len(layout.slots) > 1 else (held,), incoming)
+        saved = known.unreadable
+        if known.slots:
+            try:
+                held = known.read_slots(node)
+                saved = self.saved.slots_of(node, known.slots, held if known.several else (held,), incoming)
+            except RuntimeError as error:
+                saved = unreadable_slots(known.slots, error)
+        shown = sequence_nr if sequence_nr < recorded.LEAF_SEQUENCE else None
+        return Node(number, name, kind, shown, attributes, incoming, saved, module, source)
 
     def _incoming(self, node: Any) -> tuple[TensorMetadata, ...]:
-        metadata = recorded.read_incoming(node)
-        if len(metadata) == 1:
-            return (self._tensor_metadata(metadata[0]),)
-        return tuple(map(self._tensor_metadata, metadata))
-
-    def _tensor_metadata(self, metadata: Any) -> TensorMetadata:
-        try:
-            shape, dtype, device = recorded.read_metadata(metadata)
-            key = (*shape, dtype, device)
-            known = self._metadata.get(key)
-        except (RuntimeError, TypeError):
-            return TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device])
-        if known is None:
-            known = self._metadata[key] = TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device])
-        return known
+        found = []
+        for metadata in recorded.read_incoming(node):
+            try:
+                shape, dtype, device = recorded.read_metadata(metadata)
+                key = (dtype, device, *shape)
+                known = self._metadata.get(key)
+            except (RuntimeError, TypeError):
+                found.append(TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device]))
+                continue
+            if known is None:
+                known = self._metadata[key] = TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device])
+            found.append(known)
+        return tuple(found)
 
 
-def _nowhere(sequence_nr: int | None) -> tuple[str, Source | None]:
+def _nowhere(sequence_nr: int) -> tuple[str, Source | None]:
     return "", None
 
 
@@ -97,6 +96,8 @@ class _NodeClass:
         self.layout = recorded.layout_of(node)
         self._named: dict[str, tuple[str, NodeKind]] = {}
         self.fixed = self._name(self.layout.name) if self.layout.name is not None else None
+        self.slots, self.read_slots = self.layout.slots, self.layout.read_slots
+        self.several = len(self.slots) > 1
         self.unreadable = closed_slots(node.name()) if recorded.is_closed(node) else ()
         self.has_attributes = self.layout.custom or bool(self.layout.plain)
         self._attributes: dict[Any, tuple[Attribute, ...]] = {}
@@ -145,7 +146,7 @@ def _attribute(node: Any, name: str, private: str) -> Attribute:
     try:
         return Attribute(name, attribute_text(getattr(node, private)))
     except RuntimeError as error:
-        return Attribute(name, "", "freed by backward" if recorded.is_freed(error) else str(error))
+        return Attribute(name, "", "freed by backward" if is_freed(error) else str(error))
 
 
 def _anomaly_source(node: Any) -> Source | None:

@@ -22,8 +22,9 @@ class Owners:
         self.ids: dict[Any, int] = {}
         self.nodes: list[Any] = []
         self._tensors: dict[int, Owner] = {}
-        self._storages: dict[int, Owner] = {}
+        self.by_storage: dict[int, Owner] = {}
         self._numbers: dict[int, int] = {}
+        self._makers: dict[Any, Owner] = {}
         self._unnamed = 0
         if model is not None:
             parameters, buffers = recorded.named_members(model)
@@ -38,7 +39,7 @@ class Owners:
 
     def _remember_storage(self, tensor: torch.Tensor, owner: Owner) -> None:
         for key, _ in recorded.storages_of(tensor):
-            self._storages.setdefault(key, owner)
+            self.by_storage.setdefault(key, owner)
 
     def leaf(self, variable: torch.Tensor) -> Owner:
         """Name and kind of a leaf an accumulator belongs to; leaves nobody named are numbered."""
@@ -53,20 +54,29 @@ class Owners:
 
     def of(self, storages: tuple[tuple[int, int], ...]) -> Owner | None:
         """The parameter, input, buffer or known intermediate that shares a storage."""
-        return self._storages.get(storages[0][0]) if storages else None
+        return self.by_storage.get(storages[0][0]) if storages else None
 
     def made_by(self, node: Any | None) -> Owner:
         """The operation that made an intermediate, as `name #id`; empty for a tensor autograd did not make."""
         if node is None:
             return "", "intermediate"
-        number = self.ids.get(node)
-        return (node.name() if number is None else f"{node.name()} #{number}"), "intermediate"
+        owner = self._makers.get(node)
+        if owner is None:
+            number = self.ids.get(node)
+            label: str = node.name() if number is None else f"{node.name()} #{number}"
+            owner = self._makers[node] = (label, "intermediate")
+        return owner
 
     def count(self, storages: tuple[tuple[int, int], ...], kind: OwnerKind) -> int | None:
         """Number of the (first) storage in order of discovery; each storage adds to the totals once."""
-        for key, size in storages:
-            if key not in self._numbers:
-                self._numbers[key] = len(self._numbers)
-                if kind:
-                    self.totals[kind] += size
-        return self._numbers[storages[0][0]] if storages else None
+        numbers = [self.number(key, size, kind) for key, size in storages]
+        return numbers[0] if numbers else None
+
+    def number(self, key: int, size: int, kind: OwnerKind) -> int:
+        """Number of one storage; it adds its bytes to the totals of its kind the first time."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            if kind:
+                self.totals[kind] += size
+        return number

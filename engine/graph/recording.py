@@ -48,10 +48,8 @@ class Recording:
         """Nodes first..after-1 were made by this line."""
         self._lines.append((first, after, code, line))
 
-    def place_of(self, sequence_nr: int | None) -> tuple[str, Source | None]:
+    def place_of(self, sequence_nr: int) -> tuple[str, Source | None]:
         """(path of the innermost module whose forward made the node, the line that made it); ("", None) elsewhere."""
-        if sequence_nr is None:
-            return "", None
         if len(self._starts) + len(self._lines) != self._indexed:
             self._index()
         return self._places[bisect_right(self._bounds, sequence_nr)]

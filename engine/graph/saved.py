@@ -10,8 +10,11 @@ import torch
 
 from engine import recorded
 from engine.graph.owners import Owner, Owners
-from engine.graph.spec import Saved, TensorMetadata
+from engine.graph.spec import Saved
 from engine.graph.texts import NAMES
+from engine.graph.wording import hook_name, is_checkpoint_hook, is_freed, versions_in
+
+_UNREADABLE = (RuntimeError, NotImplementedError, TypeError)
 
 PYTHON_NUMBER: Owner = ("a Python number", "")
 """The 8 bytes of a number are kept, but PyTorch calls no hook for them: they count in no total."""
@@ -31,72 +34,90 @@ class SavedReader:
 
         `held` are the raw slots, `incoming` the metadata of the node's gradients: an output it saved looks like one.
         """
-        found = []
-        for slot, raw in zip(slots, held, strict=True):
-            if type(raw) is not tuple:
-                found.append(self._slot(node, slot, raw, incoming))
+        found: list[Saved] = []
+        for slot, raw in zip(slots, held):  # noqa: B905 (as long as each other, and this loop is hot)
+            if type(raw) is tuple:
+                entries = tuple(map(slot.at, range(len(raw))))
+                found += self.slots_of(node, entries, raw, incoming)
                 continue
-            for index, entry in enumerate(raw):
-                found.append(self._slot(node, slot.at(index), entry, incoming))
-        return tuple(found)
-
-    def _slot(self, node: Any, slot: recorded.Slot, raw: Any, incoming: tuple[TensorMetadata, ...]) -> Saved:
-        hook = raw.unpack_hook
-        if hook is not None:
-            return self._hooked(slot.name, hook)
-        tensor = raw.data
-        if tensor is None:
-            return _unreadable(slot.name, _why_empty(node, slot))
-        seen = self._seen.get(id(tensor))
-        if seen is None:
-            saved = self._describe(node, slot, tensor, incoming)
-            self._seen[id(tensor)] = (tensor, saved)
-        else:
-            saved = seen[1]
+            hook = raw.unpack_hook
+            if hook is not None:
+                found.append(self._hooked(slot.name, hook))
+                continue
+            tensor = raw.data
+            if tensor is None:
+                found.append(_empty(node, slot))
+                continue
+            seen = self._seen.get(id(tensor))
+            saved = self._describe(node, slot, tensor, incoming) if seen is None else seen[1]
             if saved.name != slot.name:
                 saved = Saved(slot.name, *msgspec.structs.astuple(saved)[1:])
-        return saved if not saved.version_now else _with_version_saved(node, slot, saved)
+            found.append(_with_version_saved(node, slot, saved) if saved.version_now else saved)
+        return tuple(found)
 
     def _hooked(self, name: str, hook: Any) -> Saved:
-        if recorded.is_checkpoint_hook(hook):
+        if is_checkpoint_hook(hook):
             self.dropped += 1
             return _unreadable(name, "dropped by non-reentrant checkpoint: recomputed in backward", dropped=True)
-        return _unreadable(name, f"packed by {recorded.hook_name(hook)}")
+        return _unreadable(name, f"packed by {hook_name(hook)}")
 
     def _describe(self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, incoming: Any) -> Saved:
-        shape, dtype, stride, device, size, held, storages, version, unavailable = recorded.describe(tensor)
-        owner, kind = self.owners.of(storages) or self._maker(node, slot, tensor, version, shape, incoming)
-        return Saved(
+        try:
+            shape, dtype, device, size, version = recorded.read_tensor(tensor)
+            stride, storage = tensor.stride(), tensor.untyped_storage()
+            key, held = recorded.storage_key(storage), storage.nbytes()
+        except _UNREADABLE as error:
+            return self._describe_unusual(node, slot, tensor, str(error))
+        if type(size) is not int:
+            return self._describe_unusual(node, slot, tensor, "symbolic sizes")
+        found = self.owners.by_storage.get(key) or self._maker(node, slot, tensor, version, shape, incoming)
+        owner, kind = found
+        number = self.owners.number(key, held, kind)
+        names = NAMES[dtype], NAMES[device]
+        saved = Saved(
             slot.name,
-            shape,
-            NAMES[dtype],
+            tuple(shape),
+            names[0],
             stride,
-            NAMES[device],
+            names[1],
             size,
             held,
-            self.owners.count(storages, kind),
+            number,
             owner,
             kind,
             version,
             version,
             False,
-            unavailable,
         )
+        self._seen[id(tensor)] = tensor, saved
+        return saved
+
+    def _describe_unusual(self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, error: str) -> Saved:
+        shape, dtype, stride, device, size, held, storages, version, why = recorded.describe(tensor, error)
+        owner, kind = self.owners.of(storages) or self._maker(node, slot, tensor, version, shape, ())
+        number = self.owners.count(storages, kind)
+        names = NAMES[dtype], NAMES[device]
+        saved = Saved(
+            slot.name, shape, names[0], stride, names[1], size, held, number, owner, kind, version, version, False, why
+        )
+        self._seen[id(tensor)] = tensor, saved
+        return saved
 
     def _maker(
         self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, version: int | None, shape: Any, incoming: Any
     ) -> Owner:
         """The operation that made an intermediate: another one, or the node itself when it saved its own output."""
         producer = recorded.producer(tensor) if version else tensor.grad_fn
-        if producer is None:
-            if shape == () and recorded.is_python_number(tensor):
-                return PYTHON_NUMBER
-            looks_like_output = any(shape == metadata.shape for metadata in incoming)
-            if slot.is_output or (looks_like_output and _is_output_of(node, slot)):
-                producer = node
-        elif recorded.has_hooks(tensor) and producer in self.owners.ids:
-            self.hooks[self.owners.ids[producer]] = recorded.tensor_hooks(tensor)
-        return self.owners.made_by(producer)
+        if producer is not None:
+            if recorded.has_hooks(tensor) and producer in self.owners.ids:
+                self.hooks[self.owners.ids[producer]] = recorded.tensor_hooks(tensor)
+            return self.owners.made_by(producer)
+        if slot.is_output:
+            return self.owners.made_by(node)
+        if shape == () and recorded.is_python_number(tensor):
+            return PYTHON_NUMBER
+        looks_like_output = any(shape == metadata.shape for metadata in incoming)
+        return self.owners.made_by(node if looks_like_output and _is_output_of(node, slot) else None)
 
 
 def _with_version_saved(node: Any, slot: recorded.Slot, saved: Saved) -> Saved:
@@ -104,7 +125,7 @@ def _with_version_saved(node: Any, slot: recorded.Slot, saved: Saved) -> Saved:
     try:
         recorded.unpack_hookless(node, slot)
     except RuntimeError as error:
-        versions = recorded.versions_in(error)
+        versions = versions_in(error)
         return msgspec.structs.replace(saved, version_saved=versions[1] if versions else None)
     return saved
 
@@ -118,17 +139,17 @@ def _is_output_of(node: Any, slot: recorded.Slot) -> bool:
     return isinstance(value, torch.Tensor) and recorded.producer(value) is node
 
 
-def _why_empty(node: Any, slot: recorded.Slot) -> str:
+def _empty(node: Any, slot: recorded.Slot) -> Saved:
     try:
         recorded.unpack_hookless(node, slot)
     except RuntimeError as error:
-        return why_unreadable(error)
-    return "empty: the operation had no such tensor"
+        return _unreadable(slot.name, why_unreadable(error))
+    return _unreadable(slot.name, "empty: the operation had no such tensor")
 
 
 def why_unreadable(error: RuntimeError) -> str:
     """PyTorch's reason, short where it is the usual one."""
-    return "freed by backward" if recorded.is_freed(error) else str(error)
+    return "freed by backward" if is_freed(error) else str(error)
 
 
 def unreadable_slots(slots: tuple[recorded.Slot, ...], error: RuntimeError) -> tuple[Saved, ...]:

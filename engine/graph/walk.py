@@ -84,8 +84,8 @@ def _gradient_edge(tensor: torch.Tensor) -> tuple[Any | None, str]:
 
 def _why_no_node(tensor: torch.Tensor) -> str:
     kind = "" if type(tensor) is torch.Tensor else f"{type(tensor).__name__}: "
-    if recorded.is_view(tensor):
-        kind = f"{type(tensor).__name__}, a view of a {recorded.base_type(tensor)}: "
+    if base := recorded.base_of_view(tensor):
+        kind = f"{type(tensor).__name__}, a view of a {base}: "
     if tensor.requires_grad:
         return f"{kind}a leaf: it requires grad but no operation made it"
     if tensor.is_inference():

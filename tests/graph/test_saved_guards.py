@@ -1,5 +1,6 @@
 """Slots that cannot be read say why, and nothing takes the walk down."""
 
+import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -116,6 +117,7 @@ def test_sparse_layouts_have_bytes_of_their_parts():
     assert saved.shape == (2, 2)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_nested_tensors_do_not_take_the_walk_down():
     parts = [torch.randn(2, 3, requires_grad=True), torch.randn(4, 3, requires_grad=True)]
     for layout in (torch.strided, torch.jagged):
