@@ -123,12 +123,18 @@ def _cuts(
         return []
     columns = max(1, round(math.sqrt(level.aspect * total / (width + 60))))
     counts = _crossing_counts(rows, chains, layer)
-    return _choose_cuts(heights, steps, counts, columns, total) if columns > 1 else []
+    first, last = (2 if level.upper else 1), len(rows) - (2 if level.lower else 1)
+    return _choose_cuts(heights, steps, counts, columns, first, last) if columns > 1 else []
 
 
-def _choose_cuts(heights: list[float], steps: list[float], counts: list[int], columns: int, total: float) -> list[int]:
-    """Rows that start a new column: columns of about equal height, cut where few edges pass (dynamic programme)."""
-    target, rows = total / columns, len(heights)
+def _choose_cuts(
+    heights: list[float], steps: list[float], counts: list[int], columns: int, first: int, last: int
+) -> list[int]:
+    """Rows that start a new column: columns of about equal height, cut where few edges pass (dynamic programme).
+
+    Only rows `first` to `last` may start one: ports stay with what they lead to.
+    """
+    target, rows = (sum(heights) + sum(steps)) / columns, len(heights)
     depth = [0.0]
     for height, step in zip(heights, steps, strict=True):
         depth.append(depth[-1] + height + step)
@@ -141,7 +147,7 @@ def _choose_cuts(heights: list[float], steps: list[float], counts: list[int], co
                 break
             found = min(found, (best[start][0] + (size - 1) ** 2, start))
         toll = TOLL * (counts[end] - 1) if end < rows else 0.0
-        allowed = end == rows or (1 < end < rows - 1 and counts[end] <= MAXIMUM_CUT)
+        allowed = end == rows or (first <= end <= last and counts[end] <= MAXIMUM_CUT)
         best.append((found[0] + toll if allowed else math.inf, found[1]))
     cuts, row = [], best[rows][1]
     while row:

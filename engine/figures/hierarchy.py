@@ -169,7 +169,7 @@ def _repeat(group: Item, children: list[Item], period: int, times: int, names: S
             _group(
                 "step",
                 f"{base}#{position}/{i}",
-                f"{pattern} [{i}]",
+                f"repeat {i}",
                 group.path,
                 children[i * period : (i + 1) * period],
             )

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import msgspec
 
+from engine.figures.arrange import arrange
 from engine.figures.colours import Colour, Colouring, choose_colours
-from engine.figures.compound import Picture, compose, visible_parents
+from engine.figures.compound import Picture
 from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
-from engine.figures.hierarchy import Item, build_tree, expand_automatically, expand_named
+from engine.figures.hierarchy import Item, build_tree
 from engine.figures.labels import Labels, Marker, Text
 from engine.figures.units import format_count
 from engine.figures.view import GraphView
-from engine.figures.wires import Bundle, bundle_wires, wire_lines, wire_note
+from engine.figures.wires import Bundle, wire_lines, wire_note
 from engine.graph.spec import Graph
-
-ASPECT = 1.75
-"""Width to height that tall pictures are broken into columns for: a wide canvas on a laptop."""
-LEGIBLE = 0.4
-"""Zoom at which operation names can still be read."""
 
 
 class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -102,7 +97,7 @@ def build_scene(
     names = addresses(graph, folded.keys)
     root = _tree(graph, folded, names, view)
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
-    arranged = _arrange(graph, folded, labels, root, view)
+    arranged = arrange(graph, folded, labels, root, view)
     opened, visible, bundles, picture = arranged.opened, arranged.visible, arranged.bundles, arranged.picture
     closed = [item for item in visible if item.address not in opened]
     colouring = choose_colours(graph, labels, closed, view.colour_by)
@@ -155,67 +150,6 @@ def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> It
         words.append(graph.nodes[leaf].name)
         labels.append(f"{names[leaf]}~{box - len(graph.nodes)}")
     return build_tree(folded.order, paths, words, labels, view.maximum_boxes)
-
-
-class _Arranged(NamedTuple):
-    opened: frozenset[str]
-    refused: int
-    visible: list[Item]
-    bundles: list[Bundle]
-    picture: Picture
-
-
-def _arrange(graph: Graph, folded: Folded, labels: Labels, root: Item, view: GraphView) -> _Arranged:
-    """Open groups and place everything; with `legible_in` less and less, until it can be read at that size."""
-    if view.expanded is not None:
-        opened, refused = expand_named(root, view.expanded, max(view.ceiling_boxes, view.maximum_boxes))
-        return _place(graph, folded, labels, root, view, opened, refused)
-    arranged = None
-    for share in (1.0, 0.7, 0.5, 0.35, 0.25) if view.legible_in else (1.0,):
-        opened = expand_automatically(root, max(1, int(view.maximum_boxes * share)))
-        if arranged is None or opened != arranged.opened:
-            arranged = _place(graph, folded, labels, root, view, opened, 0)
-        if view.legible_in is None or _zoom(arranged.picture, view.legible_in) >= LEGIBLE:
-            break
-    assert arranged is not None
-    return arranged
-
-
-def _zoom(picture: Picture, page: tuple[int, int]) -> float:
-    return min((page[0] - 36) / max(1.0, picture.width), (page[1] - 66) / max(1.0, picture.height))
-
-
-def _place(
-    graph: Graph, folded: Folded, labels: Labels, root: Item, view: GraphView, opened: frozenset[str], refused: int
-) -> _Arranged:
-    visible = _visible(root, opened)
-    labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
-    bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
-    picture = compose(
-        root,
-        opened,
-        [(bundle.source, bundle.target) for bundle in bundles],
-        lambda item: labels.text(item, False).size,
-        lambda item: labels.text(item, True).size[0],
-        aspect=ASPECT if view.columns else 0.0,
-        backward=view.direction == "backward",
-    )
-    return _Arranged(opened, refused, visible, bundles, picture)
-
-
-def _visible(root: Item, opened: frozenset[str]) -> list[Item]:
-    """Open frames outermost first, then closed groups and nodes in forward order."""
-    frames: list[Item] = []
-    boxes: list[Item] = []
-    stack = list(reversed(root.children))
-    while stack:
-        item = stack.pop()
-        if item.children and item.address in opened:
-            frames.append(item)
-            stack.extend(reversed(item.children))
-        else:
-            boxes.append(item)
-    return [*frames, *boxes]
 
 
 def _box(
