@@ -23,9 +23,13 @@ TOGGLE = "mlp.residual"
 
 CLICK_AND_WAIT = """
 (toggle) => new Promise((done, fail) => {
-  const graph = GRAPH;
-  const shown = () => graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes;
-  const before = shown();
+  const find = () => GRAPH;
+  let graph = find();
+  const shown = () => {
+    if (!graph?.isConnected) graph = find();
+    return graph?.dataset.atlasBoxes ? graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes : before;
+  };
+  const before = graph.dataset.atlasWires + "/" + graph.dataset.atlasBoxes;
   const start = performance.now();
   const look = () => {
     const waited = performance.now() - start;
@@ -56,6 +60,6 @@ def measure() -> list[Row]:
 
 def _one_toggle(visitor: Visitor, seed: int) -> float:
     visitor.open(PAGE, seed=seed)
-    visitor.picture.wait_for()
-    toggle = visitor.control(TOGGLE).locator("label").first
+    assert visitor.graph
+    toggle = visitor.control(TOGGLE).locator("input").first
     return float(toggle.evaluate(CLICK_AND_WAIT)) / 1e3

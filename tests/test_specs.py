@@ -39,7 +39,14 @@ def structs_below(kind: Any) -> set[type]:
 SPECS = concrete(Spec)
 ASKED = sorted({struct for spec in SPECS for struct in structs_below(spec)}, key=lambda kind: kind.__qualname__)
 FIELDS = [(kind, name) for kind in ASKED for name in kind.__struct_fields__]
-RANGED = [(kind, name) for kind, name in FIELDS if name in field_ranges(kind)]
+
+
+def is_limited(kind: type, name: str) -> bool:
+    allowed = field_ranges(kind).get(name)
+    return allowed is not None and bool(allowed.choices or allowed.low is not None or allowed.high is not None)
+
+
+RANGED = [(kind, name) for kind, name in FIELDS if is_limited(kind, name)]
 
 
 def label(value: Any) -> str:
@@ -89,7 +96,9 @@ def outside(kind: type, name: str) -> list[Any]:
     allowed = field_ranges(kind)[name]
     if allowed.choices:
         return ["no such choice", None]
-    return [allowed.low - 1, allowed.high + 1, math.nan, math.inf, "3", None, True]
+    beyond = [allowed.low - 1] if allowed.low is not None else []
+    beyond += [allowed.high + 1, math.inf] if allowed.high is not None else []
+    return [*beyond, math.nan, "3", None, True]
 
 
 def build(kind: type, **values: Any) -> Any:
