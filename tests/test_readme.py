@@ -1,0 +1,40 @@
+"""What the README says: its Python runs, its links, pages and commands exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from pages.shared.navigation import discover_pages
+from tests.source_tree import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_its_python_runs_as_written():
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, done.stderr[-2000:]
+        # x * (x + 7): x twice, one sum; saved are x and x + 7, three float32 each
+        assert "SumBackward0" in done.stdout
+        assert done.stdout.strip().endswith(" 24")
+
+
+def test_its_links_lead_to_files():
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if not link.startswith("http")]
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_its_table_names_every_page_and_no_other():
+    table = README[README.index("| page | question |") :].split("\n\n")[0].splitlines()[2:]
+    named = {row.split("|")[1].strip() for row in table}
+    assert named == {"Start"} | {entry.title for entry in discover_pages() if entry.section != "start"}
+
+
+def test_its_commands_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    assert set(re.findall(r"(?:^|`)make (?:\w+=\S+ )*([a-z]+)", README, re.M)) <= targets
