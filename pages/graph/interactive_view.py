@@ -18,7 +18,9 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.link import forget_opened_groups, open_groups, opened_groups
 
 PICTURE_HEIGHT = 540
-DETAIL = {"overview": 40, "balanced": 90, "detailed": 200}
+DETAIL = {"overview": 25, "balanced": 60, "detailed": 200}
+READABLE_AREA = (930.0, float(PICTURE_HEIGHT))
+"""Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
 
 
 @st.fragment
@@ -51,11 +53,13 @@ def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple
 
 def current_view() -> GraphView:
     """The view that the options and the link describe."""
+    detail = st.session_state.get("detail") or "balanced"
     return GraphView(
         expanded=opened_groups(),
         colour_by=st.session_state.get("colour") or "kind",
         direction=st.session_state.get("direction") or "forward",
-        maximum_boxes=DETAIL[st.session_state.get("detail") or "balanced"],
+        maximum_boxes=DETAIL[detail],
+        legible_in=None if detail == "detailed" else READABLE_AREA,
         fold_views=not st.session_state.get("views", False),
         fold_transposes=not st.session_state.get("views", False),
     )

@@ -51,4 +51,4 @@ def difference(number: KeyNumber, before: float | None) -> str:
     if change == 0:
         return "= A"
     share = f" ({'+' if change > 0 else MINUS}{abs(change / before):.0%})" if before else ""
-    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}{share} vs A"
+    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}{share}"
