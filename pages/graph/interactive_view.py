@@ -19,7 +19,7 @@ from pages.shared.link import forget_opened_groups, open_groups, opened_groups
 
 PICTURE_HEIGHT = 540
 DETAIL = {"overview": 25, "balanced": 60, "detailed": 200}
-READABLE_AREA = (930.0, float(PICTURE_HEIGHT))
+READABLE_AREA = (930, PICTURE_HEIGHT)
 """Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
 
 

@@ -9,6 +9,7 @@ class Camera {
     this.zoom = 1;
     this.repaint = repaint;
     this.flight = null;
+    this.moved = false; // by the reader, since the picture was last fitted
   }
 
   toWorld(x, y) {
@@ -21,6 +22,7 @@ class Camera {
 
   pan(dx, dy) {
     this.flight = null;
+    this.moved = true;
     this.x -= dx / this.zoom;
     this.y -= dy / this.zoom;
     this.repaint();
@@ -28,6 +30,7 @@ class Camera {
 
   zoomAt(factor, x, y) {
     this.flight = null;
+    this.moved = true;
     const [worldX, worldY] = this.toWorld(x, y);
     this.zoom = Math.min(ZOOM_LIMITS[1], Math.max(ZOOM_LIMITS[0], this.zoom * factor));
     this.x = worldX - x / this.zoom;
@@ -36,6 +39,7 @@ class Camera {
   }
 
   flyTo(goal, instantly) {
+    this.moved = true;
     const still = instantly || matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (still) {
       Object.assign(this, goal);

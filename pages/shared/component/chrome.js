@@ -150,6 +150,7 @@ class Chrome {
     const { view } = this;
     const rect = this.minimap.getBoundingClientRect();
     view.camera.flight = null;
+    view.camera.moved = true;
     view.camera.x = (event.clientX - rect.left) / this.scale - view.width / 2 / view.camera.zoom;
     view.camera.y = (event.clientY - rect.top) / this.scale - view.height / 2 / view.camera.zoom;
     view.repaint();

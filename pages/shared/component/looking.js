@@ -22,6 +22,7 @@ class Looking extends Sheet {
     }
     this.looked = true;
     this.camera.flyTo(fit, true);
+    this.camera.moved = false;
   }
 
   // New data, same graph: whatever the reader was looking at stays where it was on the screen.
@@ -31,6 +32,8 @@ class Looking extends Sheet {
       this.pending = null;
       return this.firstLook();
     }
+    // Nobody has moved the picture: a toggle changed it, and all of it should be in sight again.
+    if (!this.camera.moved && !scene.byAddress.has(this.pending)) return this.firstLook();
     const anchor = this.anchor(before, scene);
     this.pending = null;
     if (!anchor) return this.firstLook();
@@ -117,7 +120,9 @@ class Looking extends Sheet {
   }
 
   fit() {
-    if (this.scene) this.camera.flyTo(this.fitting());
+    if (!this.scene) return;
+    this.camera.flyTo(this.fitting());
+    this.camera.moved = false;
   }
 
   selectedBox() {
