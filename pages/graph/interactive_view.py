@@ -18,6 +18,7 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.link import forget_opened_groups, open_groups, opened_groups
 
 PICTURE_HEIGHT = 540
+LISTED = 500
 DETAIL = {"overview": 25, "balanced": 60, "detailed": 200}
 READABLE_AREA = (930, PICTURE_HEIGHT)
 """Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
@@ -95,9 +96,8 @@ def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | 
 
 def _draw_changes(scene: Scene) -> None:
     added = sum(box.mark == "added" for box in scene.boxes)
-    st.caption(
-        f"Against A: {added} boxes with added nodes are marked in the picture; {len(scene.removed)} nodes removed."
-    )
-    if scene.removed:
-        with st.expander("Removed nodes"):
-            st.code("\n".join(scene.removed[:500]), language=None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"Against A: {added} boxes hold added nodes, {len(scene.removed)} nodes are gone.", width="content")
+        if scene.removed:
+            with st.popover("Which are gone", type="tertiary"):
+                st.code("\n".join(scene.removed[:LISTED]), language=None, height=320)

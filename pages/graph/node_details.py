@@ -35,13 +35,13 @@ def draw_node(graph: Graph, node: Node) -> None:
     """Name, source line, incoming gradients, saved slots, attributes and edges of one node."""
     st.markdown(f"**`{node.name}`**  :gray[{node.kind.replace('_', ' ')}]")
     _draw_origin(node)
-    saved, edges = st.columns(2, gap="large")
-    with saved:
-        _draw_saved(node.saved)
-        _draw_attributes(node)
+    _draw_saved(node.saved)
+    edges, attributes = st.columns(2, gap="large")
     with edges:
         _draw_inputs(node)
         _draw_edges(graph, node)
+    with attributes:
+        _draw_attributes(node)
 
 
 def _draw_origin(node: Node) -> None:
@@ -101,9 +101,10 @@ def _state(slot: Saved) -> str:
 
 
 def _draw_attributes(node: Node) -> None:
-    if not node.attributes:
-        return
     st.markdown("Attributes")
+    if not node.attributes:
+        st.caption("None.")
+        return
     rows = {"attribute": [], "value": []}  # type: dict[str, list[str]]
     for attribute in node.attributes:
         rows["attribute"].append(attribute.name)
@@ -121,7 +122,7 @@ def _draw_edges(graph: Graph, node: Node) -> None:
     st.markdown("next_functions")
     out = [edge for edge in graph.edges if edge.source == node.id]
     st.dataframe(
-        pd.DataFrame({"slot": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
+        pd.DataFrame({"output_nr": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
         hide_index=True,
         width="stretch",
     )
@@ -135,7 +136,8 @@ def _target(graph: Graph, edge: Edge) -> str:
     if edge.target is None:
         return "None: a constant, or needs no gradient"
     target = graph.nodes[edge.target]
-    return f"{target.name} #{edge.input_nr}" + (f" ({target.variable})" if target.variable else "")
+    name = f"AccumulateGrad of {target.variable}" if target.variable else target.name
+    return f"{name}, input {edge.input_nr}"
 
 
 def draw_group(address: str, members: Sequence[Node]) -> None:

@@ -31,14 +31,13 @@ def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] |
     """Draw the numbers in one row; with `pinned`, each with its difference to A."""
     before = {number.label: number.value for number in pinned or ()}
     for column, number in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        exact = f" Exactly {format_exact_bytes(int(number.value))}." if number.unit == "bytes" and number.value else ""
         column.metric(
             number.label,
             "not run" if number.value is None else _FORMATS[number.unit](number.value),
             delta=difference(number, before.get(number.label)) if pinned is not None else None,
             delta_color="off",
             delta_arrow="off",
-            help=f"Read from {number.read_from}.{exact}",
+            help=_help(number, before.get(number.label)),
             border=True,
         )
 
@@ -48,7 +47,14 @@ def difference(number: KeyNumber, before: float | None) -> str:
     if number.value is None or before is None:
         return "not in both"
     change = number.value - before
-    if change == 0:
-        return "= A"
-    share = f" ({'+' if change > 0 else MINUS}{abs(change / before):.0%})" if before else ""
-    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}{share}"
+    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}" if change else "= A"
+
+
+def _help(number: KeyNumber, before: float | None) -> str:
+    sentences = [f"Read from {number.read_from}."]
+    if number.unit == "bytes" and number.value:
+        sentences.append(f"Exactly {format_exact_bytes(int(number.value))}.")
+    if before is not None and number.value is not None:
+        share = f", {number.value / before:.1%} of it" if before else ""
+        sentences.append(f"A had {_FORMATS[number.unit](before)}{share}.")
+    return " ".join(sentences)

@@ -57,26 +57,29 @@ def draw_preset(presets: Sequence[Preset]) -> None:
         return
     preset = presets[number]
     with st.container(border=True, key="question-card"):
-        prediction, notice = st.columns([5, 1], vertical_alignment="center")
+        presenting = bool(st.session_state.get("present"))
+        prediction, side = st.columns([2, 1] if presenting else [5, 1], vertical_alignment="center")
         prediction.markdown(preset.prediction)
-        with notice.popover("Notice", icon=":material/visibility:", help="What to notice, once you have predicted"):
-            st.markdown(preset.notice)
-        if st.session_state.get("present"):
-            _draw_stepper(presets, number)
+        with side.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right", gap="xsmall"):
+            with st.popover("Notice", icon=":material/visibility:", help="What to notice, once you have predicted"):
+                st.markdown(preset.notice)
+            if presenting:
+                _draw_stepper(presets, number)
 
 
 def _draw_stepper(presets: Sequence[Preset], number: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for label, target in (("Previous", number - 1), ("Next", number + 1)):
-            inside = 0 <= target < len(presets)
-            st.button(
-                label,
-                key=f"step.{label}",
-                disabled=not inside,
-                on_click=apply_preset,
-                args=(presets[target] if inside else presets[number], target),
-            )
-        st.caption(f"{number + 1} of {len(presets)}", width="content")
+    for label, icon, target in (("Previous", "arrow_back", number - 1), ("Next", "arrow_forward", number + 1)):
+        inside = 0 <= target < len(presets)
+        st.button(
+            "",
+            key=f"step.{label}",
+            icon=f":material/{icon}:",
+            help=f"{label} question",
+            disabled=not inside,
+            on_click=apply_preset,
+            args=(presets[target] if inside else presets[number], target),
+        )
+    st.caption(f"{number + 1} of {len(presets)}", width="content")
 
 
 def _apply_chosen(presets: tuple[Preset, ...]) -> None:
