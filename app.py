@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import streamlit as st
 from starlette.middleware import Middleware
 
-from engine import start_engine, stop_engine
+from engine import start_engine, stop_engine, submit
+from engine.machine.spec import MachineSpec
 from pages.shared.security_headers import SecurityHeaders
 
 
@@ -17,6 +18,8 @@ from pages.shared.security_headers import SecurityHeaders
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Start the fork server with the app and stop it with the app."""
     start_engine()
+    # The first visitor's device control and status panel then have their answer at once.
+    submit(MachineSpec())
     # Streamlit collects garbage after every rerun; what is loaded now never becomes garbage.
     gc.collect()
     gc.freeze()

@@ -100,4 +100,5 @@ def _draw_changes(scene: Scene) -> None:
         st.caption(f"Against A: {added} boxes hold added nodes, {len(scene.removed)} nodes are gone.", width="content")
         if scene.removed:
             with st.popover("Which are gone", type="tertiary"):
-                st.code("\n".join(scene.removed[:LISTED]), language=None, height=320)
+                more = f"\n… and {len(scene.removed) - LISTED} more" if len(scene.removed) > LISTED else ""
+                st.code("\n".join(scene.removed[:LISTED]) + more, language=None, height=320)

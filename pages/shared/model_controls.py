@@ -12,6 +12,7 @@ from engine.models.applicability import architecture_reasons, settle
 from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
 from engine.runner.contract import FieldRange, field_ranges
+from pages.shared.device_control import draw_device
 from pages.shared.link import forget_opened_groups
 
 ARCHITECTURES: dict[str, type[Architecture]] = {kind.__struct_config__.tag: kind for kind in get_args(AnyArchitecture)}
@@ -101,6 +102,8 @@ def _draw_field(kind: type[msgspec.Struct], name: str, key: str, reason: str) ->
 def _widget_for(name: str, default: Any, allowed: FieldRange) -> Callable[[str, Any, FieldRange, dict[str, Any]], None]:
     if name == "frozen":
         return _draw_groups
+    if name == "device":
+        return draw_device
     if allowed.choices:
         return _draw_choices
     if isinstance(default, bool):
