@@ -17,14 +17,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="no Chromium: install the system package 'chromium'"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory):
     with running_server(tmp_path_factory.mktemp("server") / "log.txt") as running:
         yield running
         assert "Traceback" not in running.printed(), running.printed()[-4000:]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
