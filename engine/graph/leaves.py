@@ -14,6 +14,9 @@ from engine.graph.texts import NAMES
 Why = Literal["", "not_run", "frozen", "not_leaf", "no_path", "detached", "inference", "unused", "no_grad", "error"]
 Reason = tuple[Why, str]
 
+_PART = 1 << 16
+"""Elements whose double-precision copy stays in a processor's cache."""
+
 
 class Cut(NamedTuple):
     """Where the model spec takes tensors off the graph: code, place in words, and which modules lie before it."""
@@ -94,7 +97,9 @@ def gradient_norm(grad: torch.Tensor) -> float:
     if dense.device.type == "mps":
         return float(torch.linalg.vector_norm(dense))
     wide = torch.complex128 if dense.is_complex() else torch.float64
-    return float(torch.linalg.vector_norm(dense, dtype=wide))
+    # In parts: with another dtype vector_norm first copies all it is given.
+    parts = [torch.linalg.vector_norm(part, dtype=wide) for part in dense.flatten().split(_PART)]
+    return float(parts[0] if len(parts) == 1 else torch.linalg.vector_norm(torch.stack(parts)))
 
 
 def _uses_in_words(uses: int) -> str:

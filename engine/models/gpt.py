@@ -5,6 +5,7 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
+from torch.nn.utils import skip_init
 
 
 class SelfAttention(nn.Module):
@@ -75,16 +76,17 @@ class Gpt(nn.Module):
         tie_weights: bool,
     ) -> None:
         super().__init__()
-        self.tokens = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(sequence, width)
+        device = torch.get_default_device()
+        self.tokens = skip_init(nn.Embedding, vocabulary, width, device=device)  # drawn once, below
+        self.positions = skip_init(nn.Embedding, sequence, width, device=device)
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(width, heads, dropout, attention) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, vocabulary, bias=False)
-        for table in (self.tokens, self.positions, self.head):
-            nn.init.normal_(table.weight, std=0.02)  # GPT-2's scale; torch's default of 1 saturates the softmax
+        self.head = skip_init(nn.Linear, width, vocabulary, bias=False, device=device)
         if tie_weights:
             self.head.weight = self.tokens.weight
+        for table in (self.tokens, self.positions) if tie_weights else (self.tokens, self.positions, self.head):
+            nn.init.normal_(table.weight, std=0.02)  # GPT-2's scale; torch's default of 1 saturates the softmax
         self.sequence = sequence
 
     def run_blocks(self, x: torch.Tensor) -> torch.Tensor:

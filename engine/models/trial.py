@@ -88,7 +88,7 @@ def _forward_on_meta(spec: ModelSpec, architecture: AnyArchitecture) -> Trial:
         inputs = {k: v.to(getattr(torch, spec.dtype)) if v.is_floating_point() else v for k, v in inputs.items()}
         counter = _Counter(model)
         counter.follow_blocks(model)
-        with _FusedAttention(spec), torch.autograd.graph.saved_tensors_hooks(counter.pack, lambda x: x):
+        with _AsOnDevice(spec), torch.autograd.graph.saved_tensors_hooks(counter.pack, lambda x: x):
             outputs = model(**inputs)
             model_loss(spec, outputs, target)
     counter.trial.output_bytes = sum(x.untyped_storage().nbytes() for x in _tensors(outputs))
@@ -140,8 +140,11 @@ class _Counter:
         model.run_blocks = run_blocks  # type: ignore[assignment]
 
 
-class _FusedAttention(TorchFunctionMode):
-    """On meta scaled_dot_product_attention takes the T x T path; keep what the fused kernel of the device keeps."""
+class _AsOnDevice(TorchFunctionMode):
+    """Keep what the kernels of the device keep, where meta takes another path.
+
+    Attention takes the T x T path there, and each batch_norm a Python decomposition of 2 ms.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
         super().__init__()
@@ -152,6 +155,8 @@ class _FusedAttention(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is nn.functional.scaled_dot_product_attention and self.is_fused:
             return _KeepsNoScores.apply(*args[:3])  # type: ignore[no-untyped-call]
+        if func is nn.functional.batch_norm:
+            return _KeepsStatistics.apply(*args[:3], kwargs["training"])  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
@@ -163,6 +168,22 @@ class _KeepsNoScores(torch.autograd.Function):
         out = torch.empty_like(query)
         ctx.save_for_backward(query, key, value, out, query.new_empty(query.shape[:-1], dtype=torch.float32))
         return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        raise NotImplementedError("a price never runs backward")
+
+
+class _KeepsStatistics(torch.autograd.Function):
+    """Shapes and saved tensors of batch norm: its arguments and, in training, mean and inverse deviation per channel."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, running_mean: torch.Tensor, running_var: torch.Tensor, training: bool
+    ) -> torch.Tensor:
+        kept = x.new_empty(2, x.shape[1] if training else 0, dtype=torch.promote_types(x.dtype, torch.float32))
+        ctx.save_for_backward(x, running_mean, running_var, kept)
+        return torch.empty_like(x)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, ...]:
