@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, get_args
 
@@ -122,6 +123,8 @@ def _draw_choices(label: str, default: Any, allowed: FieldRange, common: dict[st
 
 
 def _draw_number(label: str, default: float, allowed: FieldRange, common: dict[str, Any]) -> None:
+    if _is_impossible_in_link(common["key"]):
+        common["bind"] = None
     low, high = allowed.low, allowed.high
     if isinstance(default, int):
         low, high = int(low or 0), int(high or 0)
@@ -132,8 +135,23 @@ def _draw_number(label: str, default: float, allowed: FieldRange, common: dict[s
         st.number_input(label, low, high, default, step, **common)
 
 
+def _is_impossible_in_link(key: str) -> bool:
+    """Whether the link holds a number that no float can: Streamlit raises OverflowError when it binds such a one."""
+    impossible: set[str] = st.session_state.setdefault("impossible", set())
+    try:
+        if not math.isfinite(float(st.query_params.get(key, "0"))):
+            del st.query_params[key]
+            impossible.add(key)
+    except ValueError:
+        return False
+    return key in impossible
+
+
 def _draw_groups(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
-    groups = parameter_groups(current_architecture())
+    try:
+        groups = parameter_groups(current_architecture())
+    except ValueError:
+        groups = ()  # the page says which settings contradict each other
     help_text = common.pop("help") or "parameter groups with requires_grad=False"
     st.multiselect(f"{label} groups", groups, help=help_text, placeholder="none", **common)
 
