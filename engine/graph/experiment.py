@@ -21,6 +21,7 @@ from engine.graph.walk import read_graph
 from engine.models.build import Built, build
 from engine.models.build import price as price_model
 from engine.runner.contract import Price, ProgressSink
+from engine.runner.faults import is_memory_error
 
 __all__ = ["draw_torchviz", "price", "trace_model"]
 
@@ -71,13 +72,9 @@ class _Run:
         try:
             yield
         except Exception as error:
-            if _is_out_of_memory(error):
+            if is_memory_error(error):
                 raise
             self.error = PyTorchError(stage=stage, type=type(error).__name__, message=str(error))
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error)
 
 
 def trace_model(spec: GraphSpec, progress: ProgressSink) -> Traced:

@@ -98,7 +98,7 @@ def gradient_norm(grad: torch.Tensor) -> float:
         return float(torch.linalg.vector_norm(dense))
     wide = torch.complex128 if dense.is_complex() else torch.float64
     # In parts: with another dtype vector_norm first copies all it is given.
-    parts = [torch.linalg.vector_norm(part, dtype=wide) for part in dense.flatten().split(_PART)]
+    parts = [torch.linalg.vector_norm(part, dtype=wide) for part in torch.split(dense.flatten(), _PART)]
     return float(parts[0] if len(parts) == 1 else torch.linalg.vector_norm(torch.stack(parts)))
 
 

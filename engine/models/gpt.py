@@ -1,6 +1,8 @@
 """The block stack of GPT-2 (Radford et al. 2019), pre-norm, with learned positions."""
 
 import math
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -76,13 +78,13 @@ class Gpt(nn.Module):
         tie_weights: bool,
     ) -> None:
         super().__init__()
-        device = torch.get_default_device()
-        self.tokens = skip_init(nn.Embedding, vocabulary, width, device=device)  # drawn once, below
-        self.positions = skip_init(nn.Embedding, sequence, width, device=device)
+        undrawn: Any = partial(skip_init, device=torch.get_default_device())  # drawn once, below
+        self.tokens = undrawn(nn.Embedding, vocabulary, width)
+        self.positions = undrawn(nn.Embedding, sequence, width)
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(width, heads, dropout, attention) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
-        self.head = skip_init(nn.Linear, width, vocabulary, bias=False, device=device)
+        self.head = undrawn(nn.Linear, width, vocabulary, bias=False)
         if tie_weights:
             self.head.weight = self.tokens.weight
         for table in (self.tokens, self.positions) if tie_weights else (self.tokens, self.positions, self.head):

@@ -175,7 +175,7 @@ class _KeepsNoScores(torch.autograd.Function):
 
 
 class _KeepsStatistics(torch.autograd.Function):
-    """Shapes and saved tensors of batch norm: its arguments and, in training, mean and inverse deviation per channel."""
+    """Shapes and saved tensors of batch norm; in training also mean and deviation per channel."""
 
     @staticmethod
     def forward(

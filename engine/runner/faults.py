@@ -89,10 +89,11 @@ def cpu(limit_s: int) -> FaultReport:
     )
 
 
-def memory(limit_bytes: int, text: str) -> FaultReport:
+def memory(limit_bytes: int, text: str, predicted_bytes: int | None = None) -> FaultReport:
+    predicted = "" if predicted_bytes is None else f", and {size(predicted_bytes)} had been predicted"
     return FaultReport(
         kind="memory",
-        what=f"Out of memory: it asked for more than its limit of {size(limit_bytes)}.",
+        what=f"Out of memory: it asked for more than its limit of {size(limit_bytes)}{predicted}.",
         remedy="Reduce the batch, the width or the number of layers; checkpointing also lowers the peak.",
         detail=clip(text),
     )

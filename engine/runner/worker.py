@@ -16,7 +16,7 @@ import msgspec
 
 from engine.runner import faults
 from engine.runner.confine import confine, lift_memory_limit
-from engine.runner.contract import Need, ProgressSink, Result, Spec
+from engine.runner.contract import Need, Price, ProgressSink, Result, Spec
 from engine.runner.faults import FaultReport
 from engine.runner.wire import (
     FAULT,
@@ -94,14 +94,27 @@ def _compute(spec: Spec[Any], write_fd: int) -> bytes | FaultReport:
 def compute_priced(spec: Spec[Any], progress: ProgressSink) -> Result | FaultReport:
     """The verb's result, or the refusal when the experiment's `price` exceeds the spec's memory limit."""
     experiment = import_module(type(spec).__module__.rpartition(".")[0] + ".experiment")
-    if price := getattr(experiment, "price", None):
-        priced = price(spec)
-        if priced is not None and priced.predicted_bytes > spec.limits.memory_bytes:
-            return faults.refused(priced.predicted_bytes, spec.limits.memory_bytes, priced.what)
-    result = getattr(experiment, spec.verb)(spec, progress)
+    price = getattr(experiment, "price", None)
+    priced: Price | None = price(spec) if price else None
+    if priced is not None and priced.predicted_bytes > spec.limits.memory_bytes:
+        return faults.refused(priced.predicted_bytes, spec.limits.memory_bytes, priced.what)
+    try:
+        result = getattr(experiment, spec.verb)(spec, progress)
+    except Exception as error:
+        if priced is None or not faults.is_memory_error(error):
+            raise
+        raise _PricedMemoryError(faults.error_text(error), priced.predicted_bytes) from error
     if not isinstance(result, spec.result):
         return faults.bad_result(f"{spec.verb} returned {type(result).__name__}, not {spec.result.__name__}")
     return result
+
+
+class _PricedMemoryError(MemoryError):
+    """Memory ran out although less had been predicted."""
+
+    def __init__(self, text: str, predicted_bytes: int) -> None:
+        super().__init__(text)
+        self.predicted_bytes = predicted_bytes
 
 
 def _encode(result: Result, spec: Spec[Any]) -> bytes | FaultReport:
@@ -118,7 +131,8 @@ def fault_of(error: BaseException, spec: Spec[Any] | None) -> FaultReport:
     if spec is None:
         return faults.invalid(faults.error_text(error.__cause__ or error))
     if faults.is_memory_error(error):
-        return faults.memory(spec.limits.memory_bytes, faults.error_text(error))
+        predicted_bytes = error.predicted_bytes if isinstance(error, _PricedMemoryError) else None
+        return faults.memory(spec.limits.memory_bytes, faults.error_text(error), predicted_bytes)
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return faults.too_big(None, spec.limits.file_bytes, "file it wrote")
     return faults.torch_error(error)

@@ -3,10 +3,15 @@
 import re
 import sys
 
-from engine.graph.experiment import draw_torchviz
-from engine.graph.spec import ClassicSpec
+import pytest
+
+from engine import Fault, run
+from engine.graph.experiment import draw_torchviz, price
+from engine.graph.spec import ClassicSpec, GraphSpec
 from engine.models.architecture import Expression, Mlp, Recurrent
+from engine.models.build import Built
 from engine.models.spec import ModelSpec
+from engine.runner.faults import size
 
 
 def drawn(architecture=None, toggles=None, **options):
@@ -66,3 +71,18 @@ def test_errors_of_torchviz_and_pytorch_are_told():
     nothing = drawn(toggles={"grad_mode": "no_grad"})
     assert nothing.nodes == 0
     assert any("no graph" in text for text in nothing.cautions)
+
+
+@pytest.mark.parametrize("spec", [GraphSpec(), ClassicSpec()], ids=lambda spec: spec.verb)
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")]
+)
+def test_memory_that_ran_out_is_not_shown_as_pytorchs_lesson(monkeypatch, spec, error):
+    def out_of_memory(built):
+        raise error
+
+    monkeypatch.setattr(Built, "forward", out_of_memory)
+    with pytest.raises(Fault) as caught:
+        run(spec, inline=True)
+    assert caught.value.kind == "memory"
+    assert size(price(spec).predicted_bytes) in caught.value.report.what

@@ -4,8 +4,10 @@ import math
 
 import msgspec
 import pytest
+import torch
 
 from engine.graph.experiment import price, trace_model
+from engine.graph.leaves import gradient_norm
 from engine.graph.spec import ClassicSpec, GraphSpec, Traced
 from engine.models.architecture import (
     DynamicBlock,
@@ -240,6 +242,28 @@ def test_inference_tensor_error_keeps_the_leaf_table():
 def test_nan_and_complex_gradients_have_a_norm():
     assert math.isnan(leaf(expression("where_sqrt"), "x").grad_norm)
     assert leaf(expression("complex_abs2"), "z").grad_norm > 0
+
+
+GRADIENTS = {
+    "large": torch.linspace(-1, 3, 210_003).view(3, 70_001),
+    "strided": torch.linspace(-1, 3, 400_000).view(1000, 400).t(),
+    "bfloat16": torch.full((100_000,), 0.1, dtype=torch.bfloat16),
+    "complex": torch.complex(torch.linspace(0, 1, 70_000), torch.linspace(2, 1, 70_000)),
+    "tiny_float64": torch.full((3,), 1e-150, dtype=torch.float64),
+    "beyond_float32": torch.full((200_000,), 3e38),
+    "inf": torch.cat([torch.ones(70_000), torch.tensor([math.inf])]),
+    "nan": torch.cat([torch.ones(70_000), torch.tensor([math.nan])]),
+    "empty": torch.ones(0),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_gradients_norm_is_taken_in_double_precision(name):
+    gradient = GRADIENTS[name]
+    wide = gradient.to(torch.complex128 if gradient.is_complex() else torch.float64)
+    assert gradient_norm(gradient) == pytest.approx(
+        float(torch.linalg.vector_norm(wide)), rel=1e-12, abs=0, nan_ok=True
+    )
 
 
 @pytest.mark.parametrize(

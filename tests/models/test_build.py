@@ -161,6 +161,17 @@ def test_explicit_attention_equals_sdpa():
     torch.testing.assert_close(*outputs)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_gpt_draws_every_table_at_gpt2s_scale(tied):
+    model = build(
+        ModelSpec(architecture=Gpt(layers=1, width=128, sequence=256, vocabulary=2000, tie_weights=tied))
+    ).model
+    assert (model.head.weight is model.tokens.weight) == tied
+    for table in (model.tokens, model.positions, model.head):
+        assert table.weight.std().item() == pytest.approx(0.02, rel=0.05)
+        assert table.weight.mean().item() == pytest.approx(0.0, abs=0.001)
+
+
 def test_gpt_does_not_look_ahead():
     built = build(ModelSpec(architecture=Gpt(layers=2, heads=2, width=16, sequence=8, vocabulary=50)))
     before = built.forward().detach()

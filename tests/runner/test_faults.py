@@ -9,6 +9,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from engine.models.spec import LinearStack, ModelSpec
 from engine.runner.faults import size
 from tests.runner.misbehaving import spec as misbehaving
 from tests.runner.misbehaving.spec import (
@@ -71,6 +72,18 @@ def test_more_memory_than_the_limit(fault_of, how):
     report = fault_of(HoardSpec(how=how))
     assert report.kind == "memory", report
     assert size(misbehaving.SMALL.memory_bytes) in report.what
+
+
+TOO_WIDE = ModelSpec(architecture=LinearStack(layers=10, width=4096))
+TOO_MANY = ModelSpec(architecture=LinearStack(layers=500, width=32), batch=4096)
+TOO_DEEP = ModelSpec(architecture=LinearStack(layers=10, width=2048))  # weights fit, gradients do not
+
+
+@pytest.mark.parametrize("model", [TOO_WIDE, TOO_MANY, TOO_DEEP], ids=["building", "forward", "backward"])
+def test_memory_that_ran_out_in_a_model_is_a_fault_and_not_pytorchs_lesson(fault_of, model):
+    report = fault_of(misbehaving.TightGraphSpec(model=model))
+    assert report.kind == "memory", report
+    assert f"limit of {size(misbehaving.SMALL.memory_bytes)}, and 1.0 MiB had been predicted" in report.what
 
 
 def test_memory_below_the_limit_is_fine(engine):

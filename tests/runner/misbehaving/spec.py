@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
+from engine.graph.spec import GraphSpec
 from engine.runner.contract import MEBIBYTE, Limits, Need, Result, Spec
 
 SMALL = Limits(wall_s=20.0, cpu_s=20, memory_bytes=256 * MEBIBYTE, file_bytes=MEBIBYTE, result_bytes=MEBIBYTE)
@@ -171,6 +172,12 @@ class AttemptCompilerSpec(AttemptSpec, frozen=True, kw_only=True):
 
 class SandboxSpec(_Local, frozen=True, kw_only=True):
     verb: ClassVar[str] = "read_sandbox"
+
+
+class TightGraphSpec(GraphSpec, frozen=True, kw_only=True):
+    """A graph whose price is below a limit that its run exceeds."""
+
+    limits: ClassVar[Limits] = SMALL
 
 
 class PricedSpec(_Local, frozen=True, kw_only=True):
