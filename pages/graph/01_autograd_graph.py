@@ -13,15 +13,14 @@ from pages.graph.interactive_view import draw_interactive, draw_options
 from pages.graph.numbers_row import key_numbers
 from pages.graph.table_view import draw_leaf_table, draw_module_table, draw_node_table
 from pages.graph.what_torch_said import draw_error, draw_warnings
-from pages.shared.frame import draw_exports, draw_toolbar
+from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import draw_key_numbers
-from pages.shared.model_controls import model_or_stop
 from pages.shared.pin import pinned_spec
 
 VIEWS = {"interactive": "Interactive", "classic": "Classic torchviz", "table": "Table"}
 
-spec = GraphSpec(model=model_or_stop())
+spec = GraphSpec(model=model_or_stop(PRESETS))
 exports = draw_toolbar(spec, PRESETS)
 traced = compute(spec)
 pinned = pinned_spec(GraphSpec)

@@ -10,8 +10,10 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from engine.models.spec import ModelSpec
 from engine.runner.contract import Spec
 from engine.script import script_for
+from pages.shared.model_controls import current_model
 from pages.shared.pin import draw_pin
 from pages.shared.presets import Preset, choose_preset, draw_preset
 
@@ -33,6 +35,17 @@ def draw_title(title: str, question: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="page-title"):
         st.title(title, anchor=False, width="content")
         st.markdown(f":gray[{question}]", width="content")
+
+
+def model_or_stop(presets: Sequence[Preset]) -> ModelSpec:
+    """The model of the sidebar; when its settings contradict each other, says so, offers the questions and ends."""
+    try:
+        return current_model()
+    except ValueError as error:
+        choose_preset(presets)
+        st.error("**These settings do not fit together**", icon=":material/tune:")
+        st.text(str(error))
+        st.stop()
 
 
 def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset]) -> DeltaGenerator:

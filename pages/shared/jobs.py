@@ -15,6 +15,7 @@ R = TypeVar("R", bound=Result)
 # Long enough for a forked worker to trace a large model without a progress bar flashing up.
 FIRST_LOOK_S = 1.5
 POLL_S = 0.3
+WAITING_HEIGHT = 540
 
 FAULT_TITLES = {
     "refused": "Too large for the limits, not started",
@@ -31,15 +32,18 @@ FAULT_TITLES = {
 }
 
 
-def compute(spec: Spec[R], *, slot: str = "main") -> R:
-    """The result of `spec`; while it is not there, draws progress or the fault and ends this script run."""
+def compute(spec: Spec[R], *, slot: str = "main", height: int = WAITING_HEIGHT) -> R:
+    """The result of `spec`; while it is not there, draws progress or the fault and ends this script run.
+
+    `height` in pixels is the room kept for what will come, so that the page does not jump.
+    """
     failed = _faults().get(slot)
     if failed and failed[0] == spec:
         draw_fault(failed[1], slot)
         st.stop()
     job = _job_for(spec, slot)
     if not job.wait(FIRST_LOOK_S):
-        _draw_progress(slot)
+        _draw_progress(slot, height)
         st.stop()
     # A finished job holds its result; the engine's cache is the one place for those.
     del _jobs()[slot]
@@ -73,15 +77,16 @@ def _job_for(spec: Spec[R], slot: str) -> Job[R]:
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_progress(slot: str) -> None:
+def _draw_progress(slot: str, height: int) -> None:
     job = _jobs().get(slot)
     if job is None:
         return
     if job.state == "done":
         st.rerun()
     waiting = f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
-    st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{waiting} · {job.elapsed_s:.0f} s")
-    st.button("Stop", icon=":material/stop_circle:", key=f"stop.{slot}", on_click=_stop, args=(slot,))
+    with st.container(border=True, height=height, vertical_alignment="center", key=f"waiting.{slot}"):
+        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{waiting} · {job.elapsed_s:.0f} s")
+        st.button("Stop", icon=":material/stop_circle:", key=f"stop.{slot}", on_click=_stop, args=(slot,))
 
 
 def _stop(slot: str) -> None:

@@ -12,7 +12,7 @@ from pages.shared.jobs import compute
 
 def draw_machine_status() -> None:
     """Draw the status; every absent feature says why."""
-    machine = compute(MachineSpec(), slot="machine")
+    machine = compute(MachineSpec(), slot="machine", height=240)
     versions, devices, sandbox = st.columns(3, gap="large")
     with versions:
         st.markdown("**PyTorch**")

@@ -208,13 +208,3 @@ def _link_text(key: str, value: Any) -> str | list[str]:
 
 def _tag(model: ModelSpec) -> str:
     return str(type(model.architecture).__struct_config__.tag)
-
-
-def model_or_stop() -> ModelSpec:
-    """`current_model`, or the contradiction in words and the end of this script run."""
-    try:
-        return current_model()
-    except ValueError as error:
-        st.error("**These settings do not fit together**", icon=":material/tune:")
-        st.text(str(error))
-        st.stop()
