@@ -1,8 +1,12 @@
-"""The queue of this app: plain jobs side by side, measured ones one by one machine-wide, results cached by spec."""
+"""The queue of this app: plain jobs side by side, measured ones one by one machine-wide, results cached by spec.
+
+The same spec asked for twice at a time is computed once, unless it is measured.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import Any
 
@@ -11,8 +15,9 @@ import msgspec
 from engine.runner import faults
 from engine.runner.backend import Backend
 from engine.runner.cache import ResultCache
+from engine.runner.computation import Computation
 from engine.runner.contract import Spec
-from engine.runner.drive import drive, key_of
+from engine.runner.drive import Key, drive, key_of
 from engine.runner.job import Job, T
 from engine.runner.lane import Lane
 from engine.runner.turn import Ticket
@@ -43,6 +48,8 @@ class Dispatcher:
         self._workers = workers or max(2, os.cpu_count() or 1)
         self._plain = Lane("worker", self._workers, capacity, self._compute)
         self._measured = Lane("measurement", 1, capacity, self._compute_in_turn)
+        self._shared: dict[Key, Computation[Any]] = {}
+        self._sharing = threading.RLock()  # queueing may end a computation at once, which forgets it
 
     def start(self) -> None:
         """Begin the warm-up, without waiting for it."""
@@ -55,19 +62,20 @@ class Dispatcher:
         self._backend.stop()
 
     def submit(self, spec: Spec[T], *, fresh: bool = False) -> Job[T]:
-        """A job for `spec`, done at once from the cache unless `fresh`; a full queue is the job's fault."""
+        """A job for `spec`; a full queue is the job's fault.
+
+        Unless `fresh` it is done at once from the cache, or joins the computation of the same spec under way.
+        """
         job = Job(spec)
         try:
-            known: Any = self._cache.get(key_of(spec))
+            key = key_of(spec)
         except (TypeError, ValueError, OverflowError) as error:
             job.finish(faults.invalid(faults.error_text(error)))
             return job
-        if known is not None and not fresh:
-            job.finish(known)
-        elif spec.measured:
-            self._queue_measured(job)
-        elif not self._plain.put(job):
-            job.finish(faults.queue_full(self._plain.capacity))
+        if fresh:
+            self._queue(job)
+        else:
+            self._recall_or_share(job, key)
         return job
 
     def status(self) -> EngineStatus:
@@ -83,6 +91,34 @@ class Dispatcher:
             waiting=self._plain.waiting,
             measured_waiting=self._measured.waiting,
         )
+
+    def _recall_or_share(self, job: Job[Any], key: Key) -> None:
+        with self._sharing:
+            under_way = self._shared.get(key)
+            if under_way is not None and under_way.join(job):
+                return
+            known: Any = self._cache.get(key)  # after joining failed: what was under way is in the cache by now
+            if known is not None:
+                job.finish(known)
+            else:
+                self._queue(job if job.spec.measured else self._shared_by(job, key))
+
+    def _shared_by(self, job: Job[Any], key: Key) -> Job[Any]:
+        computation = self._shared[key] = Computation(job.spec)
+        computation.join(job)
+        computation.at_end(lambda: self._forget(key, computation))
+        return computation
+
+    def _forget(self, key: Key, computation: Computation[Any]) -> None:
+        with self._sharing:
+            if self._shared.get(key) is computation:
+                del self._shared[key]
+
+    def _queue(self, job: Job[Any]) -> None:
+        if job.spec.measured:
+            self._queue_measured(job)
+        elif not self._plain.put(job):
+            job.finish(faults.queue_full(self._plain.capacity))
 
     def _compute(self, job: Job[Any]) -> None:
         key = key_of(job.spec)

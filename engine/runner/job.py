@@ -57,7 +57,10 @@ class Job(Generic[T]):
         return (self._ended_s or time.monotonic()) - self._submitted_s
 
     def cancel(self) -> None:
-        """Stop it: at once `done` with the fault `cancelled`, its worker killed. No effect on a finished job."""
+        """Stop it: at once `done` with the fault `cancelled`. No effect on a finished job.
+
+        Its worker is killed, unless it computes the same spec for others too.
+        """
         self.finish(faults.cancelled())
 
     def wait(self, timeout_s: float | None = None) -> bool:
