@@ -27,8 +27,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 Reader = Callable[[Any], Any]
 
-read_tensor: Reader = attrgetter("shape", "dtype", "device", "nbytes", "_version")
-"""(shape, dtype, device, bytes, version); raises where a layout or an inference tensor lacks one of them."""
+read_next: Reader = attrgetter("next_functions")
+"""(node, input number) of every slot a node passes gradients to."""
+read_raw: Reader = attrgetter("unpack_hook", "data")
+"""(hook, tensor) of a raw slot: what a hook has packed, or what was saved when the hook is None; unpacks nothing."""
+read_tensor: Reader = attrgetter("shape", "dtype", "device", "_version", "_backward_hooks")
+"""(shape, dtype, device, version, hooks); raises where a layout or an inference tensor lacks one of them."""
 storage_key: Reader = attrgetter("_cdata")
 """Identity of a storage, valid while it lives."""
 read_sequence_nr: Reader = methodcaller("_sequence_nr")

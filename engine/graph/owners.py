@@ -23,8 +23,9 @@ class Owners:
         self.nodes: list[Any] = []
         self._tensors: dict[int, Owner] = {}
         self.by_storage: dict[int, Owner] = {}
-        self._numbers: dict[int, int] = {}
-        self._makers: dict[Any, Owner] = {}
+        self.storages: dict[int, tuple[int, int]] = {}
+        """Identity of a storage -> (its bytes, its number in order of discovery)."""
+        self.makers: dict[Any, Owner] = {}
         self._unnamed = 0
         if model is not None:
             parameters, buffers = recorded.named_members(model)
@@ -60,23 +61,21 @@ class Owners:
         """The operation that made an intermediate, as `name #id`; empty for a tensor autograd did not make."""
         if node is None:
             return "", "intermediate"
-        owner = self._makers.get(node)
+        owner = self.makers.get(node)
         if owner is None:
             number = self.ids.get(node)
             label: str = node.name() if number is None else f"{node.name()} #{number}"
-            owner = self._makers[node] = (label, "intermediate")
+            owner = self.makers[node] = (label, "intermediate")
         return owner
 
     def count(self, storages: tuple[tuple[int, int], ...], kind: OwnerKind) -> int | None:
         """Number of the (first) storage in order of discovery; each storage adds to the totals once."""
-        numbers = [self.number(key, size, kind) for key, size in storages]
+        numbers = [(self.storages.get(key) or self.count_storage(key, size, kind))[1] for key, size in storages]
         return numbers[0] if numbers else None
 
-    def number(self, key: int, size: int, kind: OwnerKind) -> int:
-        """Number of one storage; it adds its bytes to the totals of its kind the first time."""
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._numbers)
-            if kind:
-                self.totals[kind] += size
-        return number
+    def count_storage(self, key: int, size: int, kind: OwnerKind) -> tuple[int, int]:
+        """(bytes, number) of a storage met for the first time; its bytes join the totals of its kind."""
+        counted = self.storages[key] = size, len(self.storages)
+        if kind:
+            self.totals[kind] += size
+        return counted

@@ -23,6 +23,9 @@ _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(__file__) + os.sep
 _APPLY = os.path.join("torch", "autograd", "function.py")
 
+Place = tuple[str, Source | None]
+NOWHERE: Place = ("", None)
+
 _latest: weakref.WeakKeyDictionary[nn.Module, Recording] = weakref.WeakKeyDictionary()
 
 
@@ -37,7 +40,7 @@ class Recording:
         self._sources: dict[tuple[CodeType, int], Source] = {}
         self._indexed = 0
         self._bounds: list[int] = []
-        self._places: list[tuple[str, Source | None]] = [("", None)]
+        self._places: list[Place] = [NOWHERE]
 
     def enter(self, path: str) -> None:
         """From the next sequence number on, nodes belong to `path`."""
@@ -48,20 +51,20 @@ class Recording:
         """Nodes first..after-1 were made by this line."""
         self._lines.append((first, after, code, line))
 
-    def place_of(self, sequence_nr: int) -> tuple[str, Source | None]:
-        """(path of the innermost module whose forward made the node, the line that made it); ("", None) elsewhere."""
-        if len(self._starts) + len(self._lines) != self._indexed:
-            self._index()
-        return self._places[bisect_right(self._bounds, sequence_nr)]
+    def index(self) -> tuple[list[int], list[Place]]:
+        """Bounds and places: nodes up to bounds[i] - 1 belong to places[i], those after the last bound to the last.
 
-    def _index(self) -> None:
-        """Cut the sequence numbers at every noted bound; between two bounds module and line stay the same."""
-        self._indexed = len(self._starts) + len(self._lines)
-        self._lines.sort(key=lambda noted: noted[0])
-        bounds = {*self._starts, *(first for first, *_ in self._lines), *(after for _, after, *_ in self._lines)}
-        self._bounds = sorted(bounds)
-        firsts = [noted[0] for noted in self._lines]
-        self._places = [("", None), *((self._module(at), self._line(at, firsts)) for at in self._bounds)]
+        A place is (path of the innermost module whose forward made the node, the line that made it); ("", None)
+        elsewhere. Between two noted bounds module and line stay the same.
+        """
+        if len(self._starts) + len(self._lines) != self._indexed:
+            self._indexed = len(self._starts) + len(self._lines)
+            self._lines.sort(key=lambda noted: noted[0])
+            bounds = {*self._starts, *(first for first, *_ in self._lines), *(after for _, after, *_ in self._lines)}
+            self._bounds = sorted(bounds)
+            firsts = [noted[0] for noted in self._lines]
+            self._places = [NOWHERE, *((self._module(at), self._line(at, firsts)) for at in self._bounds)]
+        return self._bounds, self._places
 
     def _module(self, at: int) -> str:
         position = bisect_right(self._starts, at) - 1

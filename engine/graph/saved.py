@@ -10,7 +10,7 @@ import torch
 
 from engine import recorded
 from engine.graph.owners import Owner, Owners
-from engine.graph.spec import Saved
+from engine.graph.spec import Saved, TensorMetadata
 from engine.graph.texts import NAMES
 from engine.graph.wording import hook_name, is_checkpoint_hook, is_freed, versions_in
 
@@ -27,33 +27,40 @@ class SavedReader:
         self.owners = owners
         self.dropped = 0
         self.hooks: dict[int, tuple[str, ...]] = {}
-        self._seen: dict[int, tuple[torch.Tensor, Saved]] = {}
+        self._dtype: torch.dtype | None = None
+        self._device: torch.device | None = None
+        self._layouts: dict[Any, tuple[Any, ...]] = {}
+        self._tables: dict[Any, dict[Any, tuple[Any, ...]]] = {}
 
-    def slots_of(self, node: Any, slots: tuple[recorded.Slot, ...], held: Any, incoming: Any) -> tuple[Saved, ...]:
+    def slots_of(self, node: Any, layout: recorded.NodeLayout, received: tuple[TensorMetadata, ...]) -> tuple[Saved, ...]:
         """Every saved slot of a node in the order of PyTorch's own listing; lists are flattened to `name[index]`.
 
-        `held` are the raw slots, `incoming` the metadata of the node's gradients: an output it saved looks like one.
+        `received` is the metadata of the node's gradients: an output it saved looks like one.
         """
+        slots = layout.slots
+        try:
+            held = layout.read_slots(node)
+            return tuple(self._read(node, slots, held if len(slots) > 1 else (held,), received))
+        except RuntimeError as error:
+            return unreadable_slots(slots, error)
+
+    def _read(
+        self, node: Any, slots: tuple[recorded.Slot, ...], held: Any, received: tuple[TensorMetadata, ...]
+    ) -> list[Saved]:
         found: list[Saved] = []
         for slot, raw in zip(slots, held):  # noqa: B905 (as long as each other, and this loop is hot)
             if type(raw) is tuple:
-                entries = tuple(map(slot.at, range(len(raw))))
-                found += self.slots_of(node, entries, raw, incoming)
+                found += self._read(node, tuple(map(slot.at, range(len(raw)))), raw, received)
                 continue
-            hook = raw.unpack_hook
+            hook, tensor = recorded.read_raw(raw)
             if hook is not None:
                 found.append(self._hooked(slot.name, hook))
-                continue
-            tensor = raw.data
-            if tensor is None:
+            elif tensor is None:
                 found.append(_empty(node, slot))
-                continue
-            seen = self._seen.get(id(tensor))
-            saved = self._describe(node, slot, tensor, incoming) if seen is None else seen[1]
-            if saved.name != slot.name:
-                saved = Saved(slot.name, *msgspec.structs.astuple(saved)[1:])
-            found.append(_with_version_saved(node, slot, saved) if saved.version_now else saved)
-        return tuple(found)
+            else:
+                saved = self._describe(node, slot, tensor, received)
+                found.append(_with_version_saved(node, slot, saved) if saved.version_now else saved)
+        return found
 
     def _hooked(self, name: str, hook: Any) -> Saved:
         if is_checkpoint_hook(hook):
@@ -61,50 +68,66 @@ class SavedReader:
             return _unreadable(name, "dropped by non-reentrant checkpoint: recomputed in backward", dropped=True)
         return _unreadable(name, f"packed by {hook_name(hook)}")
 
-    def _describe(self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, incoming: Any) -> Saved:
+    def _describe(
+        self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, received: tuple[TensorMetadata, ...]
+    ) -> Saved:
         try:
-            shape, dtype, device, size, version = recorded.read_tensor(tensor)
-            stride, storage = tensor.stride(), tensor.untyped_storage()
-            key, held = recorded.storage_key(storage), storage.nbytes()
+            shape, dtype, device, version, hooks = recorded.read_tensor(tensor)
+            if dtype is not self._dtype or device != self._device:
+                self._switch(dtype, device)
+            layout, storage = (shape, tensor.stride()), tensor.untyped_storage()
+            shape, dtype_name, stride, device_name, size = self._layouts.get(layout) or self._learn(layout, tensor)
         except _UNREADABLE as error:
             return self._describe_unusual(node, slot, tensor, str(error))
-        if type(size) is not int:
-            return self._describe_unusual(node, slot, tensor, "symbolic sizes")
-        found = self.owners.by_storage.get(key) or self._maker(node, slot, tensor, version, shape, incoming)
-        owner, kind = found
-        number = self.owners.number(key, held, kind)
-        names = NAMES[dtype], NAMES[device]
-        saved = Saved(
+        key, owners = recorded.storage_key(storage), self.owners
+        owner = owners.by_storage.get(key)
+        if owner is None:
+            maker = None if version or hooks else tensor.grad_fn
+            if maker is None and slot.is_output and not version:
+                maker = node
+            owner = owners.makers.get(maker) or self._maker(node, slot, tensor, version, shape, received)
+        name, kind = owner
+        held, number = owners.storages.get(key) or owners.count_storage(key, storage.nbytes(), kind)
+        return Saved(
             slot.name,
-            tuple(shape),
-            names[0],
+            shape,
+            dtype_name,
             stride,
-            names[1],
+            device_name,
             size,
             held,
             number,
-            owner,
+            name,
             kind,
             version,
             version,
             False,
         )
-        self._seen[id(tensor)] = tensor, saved
-        return saved
+
+    def _switch(self, dtype: torch.dtype, device: torch.device) -> None:
+        """Layouts are kept by dtype and device, which seldom change from one tensor to the next."""
+        self._dtype, self._device = dtype, device
+        self._layouts = self._tables.setdefault((dtype, device), {})
+
+    def _learn(self, layout: tuple[Any, ...], tensor: torch.Tensor) -> tuple[Any, ...]:
+        """Plain shape, dtype, stride, device and bytes, shared by all tensors laid out alike."""
+        shape, stride = recorded.plain_shape(layout[0]), recorded.plain_shape(layout[1])
+        if shape is None or stride is None:
+            raise TypeError("symbolic sizes")
+        learned = self._layouts[layout] = shape, NAMES[tensor.dtype], stride, NAMES[tensor.device], tensor.nbytes
+        return learned
 
     def _describe_unusual(self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, error: str) -> Saved:
         shape, dtype, stride, device, size, held, storages, version, why = recorded.describe(tensor, error)
         owner, kind = self.owners.of(storages) or self._maker(node, slot, tensor, version, shape, ())
         number = self.owners.count(storages, kind)
         names = NAMES[dtype], NAMES[device]
-        saved = Saved(
+        return Saved(
             slot.name, shape, names[0], stride, names[1], size, held, number, owner, kind, version, version, False, why
         )
-        self._seen[id(tensor)] = tensor, saved
-        return saved
 
     def _maker(
-        self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, version: int | None, shape: Any, incoming: Any
+        self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, version: int | None, shape: Any, received: Any
     ) -> Owner:
         """The operation that made an intermediate: another one, or the node itself when it saved its own output."""
         producer = recorded.producer(tensor) if version else tensor.grad_fn
@@ -116,7 +139,7 @@ class SavedReader:
             return self.owners.made_by(node)
         if shape == () and recorded.is_python_number(tensor):
             return PYTHON_NUMBER
-        looks_like_output = any(shape == metadata.shape for metadata in incoming)
+        looks_like_output = any(shape == metadata.shape for metadata in received)
         return self.owners.made_by(node if looks_like_output and _is_output_of(node, slot) else None)
 
 
@@ -157,9 +180,11 @@ def unreadable_slots(slots: tuple[recorded.Slot, ...], error: RuntimeError) -> t
     return tuple([_unreadable(slot.name, why_unreadable(error)) for slot in slots])
 
 
-def closed_slots(name: str) -> tuple[Saved, ...]:
+def closed_slots(node: Any) -> tuple[Saved, ...]:
     """The row for a node that saves tensors but has no reader in Python, as some foreach operations."""
-    return (_unreadable("saved", f"PyTorch gives Python no reader for what {name} saved"),)
+    if not recorded.is_closed(node):
+        return ()
+    return (_unreadable("saved", f"PyTorch gives Python no reader for what {node.name()} saved"),)
 
 
 @lru_cache(maxsize=256)

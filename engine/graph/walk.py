@@ -9,11 +9,12 @@ import torch
 from torch import nn
 
 from engine import recorded
-from engine.graph.nodes import NodeReader
+from engine.graph.nodes import read_nodes
 from engine.graph.owners import Owners
 from engine.graph.recording import latest_recording
 from engine.graph.release import release_iteratively
 from engine.graph.roots import named_inputs, named_tensors
+from engine.graph.saved import SavedReader
 from engine.graph.spec import Edge, Graph, Node, Root
 from engine.graph.texts import NAMES
 
@@ -36,11 +37,11 @@ def read_graph(
     owners = Owners(model, inputs)
     tensors = [(name, value, *_gradient_edge(value)) for name, value in found if isinstance(value, torch.Tensor)]
     edges = _discover([node for _, _, node, _ in tensors if node is not None], owners)
-    reader = NodeReader(owners, latest_recording(model))
-    nodes = reader.read()
+    saved = SavedReader(owners)
+    nodes = read_nodes(owners, saved, latest_recording(model))
     release_iteratively(owners.nodes, edges)
     return Graph(
-        nodes=_with_hooks(nodes, reader.hooks | _root_hooks(tensors, owners)),
+        nodes=_with_hooks(nodes, saved.hooks | _root_hooks(tensors, owners)),
         edges=tuple(edges),
         roots=tuple(_root(name, tensor, node, note, owners) for name, tensor, node, note in tensors),
         saved_bytes=sum(owners.totals.values()),
@@ -48,28 +49,29 @@ def read_graph(
         input_bytes=owners.totals["input"],
         buffer_bytes=owners.totals["buffer"],
         intermediate_bytes=owners.totals["intermediate"],
-        dropped_slots=reader.saved.dropped,
+        dropped_slots=saved.dropped,
         notes=tuple(f"{name} is skipped: {value}" for name, value in found if isinstance(value, str)),
     ), owners.ids
 
 
 def _discover(starts: list[Any], owners: Owners) -> list[Edge]:
     """Number every node reachable from `starts` breadth first and return the edges, empty slots included."""
-    nodes, ids, edges = owners.nodes, owners.ids, []
+    nodes, ids = owners.nodes, owners.ids
+    edges: list[Edge] = []
     for start in starts:
         if start not in ids:
             ids[start] = len(nodes)
             nodes.append(start)
-    for source, node in enumerate(nodes):
-        for output_nr, (target, input_nr) in enumerate(node.next_functions):
-            if target is None:
-                edges.append(Edge(source, output_nr, None, input_nr))
-                continue
-            number = ids.get(target)
-            if number is None:
+    number_of, add = ids.get, edges.append
+    for source, following in enumerate(map(recorded.read_next, nodes)):
+        output_nr = 0
+        for target, input_nr in following:
+            number = number_of(target)
+            if number is None and target is not None:
                 number = ids[target] = len(nodes)
                 nodes.append(target)
-            edges.append(Edge(source, output_nr, number, input_nr))
+            add(Edge(source, output_nr, number, input_nr))
+            output_nr += 1
     return edges
 
 

@@ -1,0 +1,57 @@
+"""Non-tensor attributes of autograd nodes, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.graph.spec import Attribute
+from engine.graph.texts import attribute_text
+from engine.graph.wording import is_freed
+from engine.recorded import NodeLayout
+
+Attributes = tuple[Attribute, ...]
+
+
+def read_attributes(nodes: Iterable[Any], layout: NodeLayout) -> list[Attributes]:
+    """The attributes of nodes of one class; equal values share one tuple, 1 and 1.0 and True being different values."""
+    if layout.custom or not layout.plain:
+        return [_attributes(node, layout) for node in nodes]
+    read, several = layout.read_plain, len(layout.plain) > 1
+    shared: dict[Any, Attributes] = {}
+    found = []
+    for node in nodes:
+        try:
+            values = read(node)
+            key = (values, *map(type, values)) if several else (values, type(values))
+            known = shared.get(key)
+        except (RuntimeError, TypeError):
+            found.append(_attributes(node, layout))
+            continue
+        if known is None:
+            known = _attributes(node, layout)
+            if not _has_float_zero(values):
+                shared[key] = known
+        found.append(known)
+    return found
+
+
+def _has_float_zero(value: Any) -> bool:
+    """0.0 equals -0.0, but reads differently."""
+    if isinstance(value, tuple):
+        return any(map(_has_float_zero, value))
+    return isinstance(value, (float, complex)) and value == 0
+
+
+def _attributes(node: Any, layout: NodeLayout) -> Attributes:
+    found = [_attribute(node, name, private) for name, private in layout.plain]
+    if layout.custom:
+        found += [Attribute(name, attribute_text(value)) for name, value in vars(node).items()]
+    return tuple(found)
+
+
+def _attribute(node: Any, name: str, private: str) -> Attribute:
+    try:
+        return Attribute(name, attribute_text(getattr(node, private)))
+    except RuntimeError as error:
+        return Attribute(name, "", "freed by backward" if is_freed(error) else str(error))
