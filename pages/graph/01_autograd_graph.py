@@ -11,13 +11,20 @@ from pages.graph.classic_view import draw_classic
 from pages.graph.exports import downloads
 from pages.graph.interactive_view import draw_interactive, draw_options
 from pages.graph.numbers_row import key_numbers
-from pages.graph.table_view import draw_leaf_table, draw_module_table, draw_node_table
+from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_table
 from pages.graph.what_torch_said import draw_error, draw_warnings
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import pinned_spec
 
+HOW_TO_READ = (
+    "Each box is a node that autograd recorded during the forward; backward starts at the loss and follows the "
+    "edges. An edge carries a gradient from output number `output_nr` of one node to an input of the next; a stub "
+    "is an empty slot, a constant or an input that needs no gradient. Transposes and gradient accumulators are "
+    "folded into the box that uses them, and modules into one box each: a double click opens it. *Saved* is what "
+    "the node keeps alive until backward; *dropped* is what a checkpoint will recompute."
+)
 VIEWS = {"interactive": "Interactive", "classic": "Classic torchviz", "table": "Table"}
 
 spec = GraphSpec(model=model_or_stop(PRESETS))
@@ -51,16 +58,15 @@ else:
 if view != "interactive":
     draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
 draw_warnings(traced)
-leaves, modules, explanation = st.tabs(["Leaves and gradients", "Modules", "How to read this"])
-with leaves:
-    draw_leaf_table(traced)
-with modules:
-    draw_module_table(traced)
-with explanation:
-    st.markdown(
-        "Each box is a node that autograd recorded during the forward; backward starts at the loss and follows the "
-        "edges. An edge carries a gradient from output number `output_nr` of one node to an input of the next; a stub "
-        "is an empty slot, a constant or an input that needs no gradient. Transposes and gradient accumulators are "
-        "folded into the box that uses them, and modules into one box each: a double click opens it. *Saved* is what "
-        "the node keeps alive until backward; *dropped* is what a checkpoint will recompute."
-    )
+leaves, modules, explanation = st.tabs(
+    ["Leaves and gradients", "Saved by module", "How to read this"], key="details", on_change="rerun"
+)
+if leaves.open:
+    with leaves:
+        draw_leaf_table(traced)
+if modules.open:
+    with modules:
+        draw_modules(traced)
+if explanation.open:
+    with explanation:
+        st.markdown(HOW_TO_READ)

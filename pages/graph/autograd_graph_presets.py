@@ -33,7 +33,7 @@ PRESETS = (
     ),
     Preset(
         "Why did memory not drop?",
-        "50 x Linear(1024) + ReLU, every fifth layer checkpointed. Predict how much of *Beyond parameters* goes away.",
+        "50 x Linear(1024) + ReLU, every fifth layer checkpointed. Predict how much of *Beyond params* goes away.",
         "Not one byte: a checkpointed Linear + ReLU drops its input and its output, and its neighbours save "
         "both. What left the saved set are ten weights, and those stay alive as parameters. Pin this run and "
         "try *segments* with 7: only stretches of several layers between two checkpoints free memory.",
@@ -42,7 +42,7 @@ PRESETS = (
     Preset(
         "What does mixed precision add?",
         "The default MLP under bfloat16 autocast. Predict: does backward keep fewer bytes, or more?",
-        "Every cast is a `ToCopyBackward0` node. *Saved bytes* halve, but *Beyond parameters* grows: float32 "
+        "Every cast is a `ToCopyBackward0` node. *Saved bytes* halve, but *Beyond params* grows: float32 "
         "weights are alive anyway, their bfloat16 copies are kept for backward only. Raise *batch* to 64, "
         "pin, and switch autocast off: once activations dominate, it pays.",
         ModelSpec(architecture=Mlp(), autocast="bfloat16"),

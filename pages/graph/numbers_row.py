@@ -21,7 +21,7 @@ def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
         KeyNumber("Nodes", len(graph.nodes), "count", "`grad_fn.next_functions`, followed from the loss"),
         KeyNumber("Saved bytes", saved, "bytes", SAVED_FROM),
         KeyNumber(
-            "Beyond parameters", own, "bytes", f"{SAVED_FROM}, less the storages that parameters and buffers own anyway"
+            "Beyond params", own, "bytes", f"{SAVED_FROM}, less the storages that parameters and buffers own anyway"
         ),
         KeyNumber("Dropped slots", graph.dropped_slots, "count", "`SavedTensor.unpack_hook`: a recipe, not a tensor"),
         KeyNumber("With .grad", with_gradient, "count", "`tensor.grad` after `loss.backward()`"),

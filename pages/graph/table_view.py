@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from engine.figures.palette import Theme
+from engine.figures.saved_by_module import draw_saved_by_module
 from engine.figures.units import format_shape
 from engine.graph.spec import Graph, Node, Traced
 
@@ -97,17 +99,25 @@ def draw_leaf_table(traced: Traced) -> None:
     )
 
 
-def draw_module_table(traced: Traced) -> None:
-    """The modules that ran, with the autograd nodes each one made."""
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "module": [call.path for call in traced.modules],
-                "class": [call.type for call in traced.modules],
-                "nodes": [call.nodes for call in traced.modules],
-            }
-        ),
-        hide_index=True,
-        width="stretch",
-        height=420,
+def draw_modules(traced: Traced) -> None:
+    """Saved bytes by module as bars, and every module with the autograd nodes it made."""
+    chart, table = st.columns([3, 2], gap="large")
+    with chart:
+        theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+        st.plotly_chart(draw_saved_by_module(traced.graph, theme), key="saved-by-module", config={"displaylogo": False})
+        st.caption("Each storage counts once, at the node that saved it first in the forward.")
+    with table:
+        st.dataframe(module_table(traced), hide_index=True, width="stretch", height=420)
+
+
+def module_table(traced: Traced) -> pd.DataFrame:
+    """One row per module: how often it ran and how many autograd nodes it and its children made."""
+    calls = traced.modules
+    return pd.DataFrame(
+        {
+            "module": [call.path or "(the model)" for call in calls],
+            "class": [call.type for call in calls],
+            "calls": [call.calls for call in calls],
+            "nodes": [call.nodes for call in calls],
+        }
     )

@@ -62,7 +62,7 @@ def test_checkpointing_keeps_the_shape_and_drops_slots() -> None:
 def test_every_fifth_layer_frees_not_one_byte_beyond_parameters() -> None:
     question = "Why did memory not drop?"
     off, every, segments = (
-        number(traced(question, **changes), "Beyond parameters")
+        number(traced(question, **changes), "Beyond params")
         for changes in ({"checkpoint": "off"}, {}, {"checkpoint": "segments", "checkpoint_segments": 7})
     )
     assert every == off
@@ -74,9 +74,9 @@ def test_autocast_halves_saved_bytes_and_raises_what_only_backward_keeps() -> No
     on, off = traced(question), traced(question, autocast="off")
     assert count(on, "ToCopyBackward0") > 0 == count(off, "ToCopyBackward0")
     assert number(on, "Saved bytes") == number(off, "Saved bytes") / 2
-    assert number(on, "Beyond parameters") > number(off, "Beyond parameters")
+    assert number(on, "Beyond params") > number(off, "Beyond params")
     large_on, large_off = traced(question, batch=64), traced(question, batch=64, autocast="off")
-    assert number(large_on, "Beyond parameters") < number(large_off, "Beyond parameters")
+    assert number(large_on, "Beyond params") < number(large_off, "Beyond params")
 
 
 def test_no_grad_cuts_everything_in_front() -> None:
