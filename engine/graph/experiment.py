@@ -33,6 +33,11 @@ def price(spec: GraphSpec | ClassicSpec) -> Price:
     return price_model(spec.model)
 
 
+def warm() -> None:
+    """Trace the default model, so that PyTorch's node classes are read and its lazy parts loaded before any job."""
+    trace_model(GraphSpec(), lambda stage, fraction: None)
+
+
 class _Run:
     """One forward, loss and backward of a model; an error PyTorch raises is kept as the lesson, not raised."""
 

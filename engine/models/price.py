@@ -48,11 +48,6 @@ def _is_fused_lstm(spec: ModelSpec) -> bool:
     )
 
 
-def warm_price() -> None:
-    """Run one trial, so that torch's meta kernels are imported before the first job needs them (about a second)."""
-    measure_trial(ModelSpec())
-
-
 def gradient_bytes(spec: ModelSpec, weights: int) -> int:
     """One gradient per weight; a sparse embedding gradient holds the looked-up rows and their int64 indices."""
     a = spec.architecture

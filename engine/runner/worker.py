@@ -170,10 +170,11 @@ class _ProgressWriter:
 
 
 def preload() -> None:
-    """Import torch and every experiment, and run one meta op and one backward, so that a job need not.
+    """Import torch and every experiment, and run one meta op, one backward and each experiment's `warm()`.
 
-    One thread throughout: forking after OpenMP has started threads deadlocks. On a CUDA build the backward is left
-    to the jobs, because it would open the driver here, and a driver does not survive a fork.
+    What is read, imported and cached here, a job need not. One thread throughout: forking after OpenMP has started
+    threads deadlocks. On a CUDA build no backward is run, because it would open the driver here, and a driver does not
+    survive a fork.
     """
     import torch
 
@@ -184,9 +185,13 @@ def preload() -> None:
         torch.autograd.backward((x * x).sum())
     for name in experiment_modules():
         try:
-            import_module(name)
+            experiment = import_module(name)
+            if torch.version.cuda is None and (warm := getattr(experiment, "warm", None)):
+                warm()
         except Exception as error:
-            print(f"{name} cannot be imported: {faults.error_text(error)}", file=sys.stderr)
+            print(f"{name} is not ready: {faults.error_text(error)}", file=sys.stderr)
+    for kind in Spec.__subclasses__():
+        msgspec.msgpack.Decoder(kind)  # msgspec reads the annotations of a class once
 
 
 def experiment_modules() -> list[str]:

@@ -48,17 +48,25 @@ def _children_of(pid):
     return [int(child) for children in lists for child in children]
 
 
+def _server_folders():
+    return len(list((runtime_folder() / "servers").iterdir()))
+
+
 @linux
+@pytest.mark.slow
 def test_the_next_job_restarts_a_server_killed_while_idle(own):
-    servers = runtime_folder() / "servers"
-    before, folders = own.status(), len(list(servers.iterdir()))
+    before, folders = own.status(), _server_folders()
     os.kill(before.pid, signal.SIGKILL)
     assert own.submit(EchoSpec(text="again"), fresh=True).result().text == "again"
-    after = own.status()
+    _assert_restarted(own, before, folders)
+
+
+def _assert_restarted(engine, before, folders):
+    after = engine.status()
     assert after.alive
     assert after.pid != before.pid
     assert after.restarts == before.restarts + 1
-    assert len(list(servers.iterdir())) == folders  # the next server removes what a killed one left
+    assert _server_folders() == folders  # the next server removes what a killed one left
 
 
 @linux
@@ -68,15 +76,17 @@ def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(own)
     for job in jobs:
         while job.stage != "sleeping":
             time.sleep(0.005)
-    workers = _children_of(own.status().pid)
+    before, folders = own.status(), _server_folders()
+    workers = _children_of(before.pid)
     assert len(workers) == 2
-    os.kill(own.status().pid, signal.SIGKILL)
+    os.kill(before.pid, signal.SIGKILL)
     for job in jobs:
         with pytest.raises(Fault) as caught:
             job.result()
         assert caught.value.kind == "engine_down"
     assert all(_is_gone(pid) for pid in workers)
     assert queued.result().text == "later"
+    _assert_restarted(own, before, folders)
 
 
 @linux
@@ -105,23 +115,13 @@ def test_nothing_left_behind_after_many_jobs(own):
     assert before[1] == []
 
 
-@pytest.mark.usefixtures("_misbehaving_specs_allowed")
-def test_the_app_process_never_imports_torch():
-    program = (
-        "import sys; from engine import run, stop_engine; from tests.runner.misbehaving.spec import EchoSpec\n"
-        "print(run(EchoSpec(text='hello')).text, 'torch' in sys.modules, 'multiprocessing' in sys.modules)"
-    )
-    with _run(program) as app:
-        assert app.communicate(timeout=60)[0].split() == ["hello", "False", "False"]
-    assert app.returncode == 0
-
-
 WAITING_APP = (
-    "import time; from engine import engine_status, submit\n"
-    "from tests.runner.misbehaving.spec import SleepSpec\n"
-    "job = submit(SleepSpec(seconds=19))\n"
+    "import sys, time; from engine import engine_status, run, submit\n"
+    "from tests.runner.misbehaving.spec import EchoSpec, SleepSpec\n"
+    "text, job = run(EchoSpec(text='hello')).text, submit(SleepSpec(seconds=19))\n"
     "while job.stage != 'sleeping': time.sleep(0.01)\n"
-    "print(engine_status().pid, flush=True); time.sleep(60)"
+    "imported = sorted({'torch', 'multiprocessing'} & sys.modules.keys())\n"
+    "print(engine_status().pid, text, *imported, flush=True); time.sleep(60)"
 )
 
 
@@ -131,9 +131,11 @@ WAITING_APP = (
     "number",
     [signal.SIGKILL, *(pytest.param(other, marks=pytest.mark.slow) for other in (signal.SIGTERM, signal.SIGINT))],
 )
-def test_server_and_workers_end_when_the_app_dies(number):
+def test_an_app_computes_without_torch_and_takes_server_and_workers_along(number):
     with _run(WAITING_APP) as app:
-        server = int(app.stdout.readline())
+        server, *said = app.stdout.readline().split()
+        assert said == ["hello"]
+        server = int(server)
         workers = _children_of(server)
         assert len(workers) == 1
         app.send_signal(number)
