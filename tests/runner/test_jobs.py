@@ -146,7 +146,8 @@ def test_measured_jobs_run_one_by_one_in_order(forking):
     assert ended_s[2] - ended_s[1] >= 0.2
 
 
-def test_measured_jobs_of_two_engines_share_one_queue(forking, own):
+def test_measured_jobs_of_two_engines_share_one_queue(forking):
+    own = Dispatcher(forking._backend, workers=2)
     first = forking.submit(MeasuredSleepSpec(seconds=0.5), fresh=True)
     second = own.submit(MeasuredSleepSpec(seconds=0.0), fresh=True)
     _until(lambda: first.stage == "sleeping")

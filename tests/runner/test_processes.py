@@ -70,15 +70,15 @@ def _assert_restarted(engine, before, folders):
 
 
 @linux
-def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(own):
-    jobs = [own.submit(SleepSpec(seconds=15, number=i), fresh=True) for i in range(2)]
-    queued = own.submit(EchoSpec(text="later"), fresh=True)
+def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(forking):
+    jobs = [forking.submit(SleepSpec(seconds=15, number=i), fresh=True) for i in range(4)]  # all four workers
+    queued = forking.submit(EchoSpec(text="later"), fresh=True)
     for job in jobs:
         while job.stage != "sleeping":
             time.sleep(0.005)
-    before, folders = own.status(), _server_folders()
+    before, folders = forking.status(), _server_folders()
     workers = _children_of(before.pid)
-    assert len(workers) == 2
+    assert len(workers) == 4
     os.kill(before.pid, signal.SIGKILL)
     for job in jobs:
         with pytest.raises(Fault) as caught:
@@ -86,30 +86,30 @@ def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(own)
         assert caught.value.kind == "engine_down"
     assert all(_is_gone(pid) for pid in workers)
     assert queued.result().text == "later"
-    _assert_restarted(own, before, folders)
+    _assert_restarted(forking, before, folders)
 
 
 @linux
-def test_processes_that_leave_their_group_are_ended_with_the_job(own):
-    job = own.submit(StuckProcessesSpec(how="leaves_its_group"), fresh=True)
-    while not (workers := _children_of(own.status().pid)) or not (escaped := _children_of(workers[0])):
+def test_processes_that_leave_their_group_are_ended_with_the_job(forking):
+    job = forking.submit(StuckProcessesSpec(how="leaves_its_group"), fresh=True)
+    while not (workers := _children_of(forking.status().pid)) or not (escaped := _children_of(workers[0])):
         time.sleep(0.005)
     assert job.wait(5.0)
     assert all(_is_gone(pid) for pid in workers + escaped)
 
 
 @linux
-def test_nothing_left_behind_after_many_jobs(own):
+def test_nothing_left_behind_after_many_jobs(forking):
     def held():
-        server = own.status().pid
+        server = forking.status().pid
         return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), server)], _children_of(server)
 
     for i in range(5):
-        own.submit(EchoSpec(text=str(i)), fresh=True).result()
+        forking.submit(EchoSpec(text=str(i)), fresh=True).result()
     time.sleep(0.2)
     before = held()
-    for i in range(100):
-        own.submit(EchoSpec(text=str(i)), fresh=True).result()
+    for i in range(40):
+        forking.submit(EchoSpec(text=str(i)), fresh=True).result()
     time.sleep(0.2)
     assert held() == before
     assert before[1] == []
