@@ -252,12 +252,13 @@ def named_members(model: torch.nn.Module) -> tuple[dict[str, torch.Tensor], dict
             continue
         seen.add(id(module))
         for found, members in ((parameters, module._parameters), (buffers, module._buffers)):
-            for name, tensor in members.items():
+            for name, tensor in members.items() if members else ():
                 if tensor is not None and id(tensor) not in seen:
                     seen.add(id(tensor))
                     found[path + name] = tensor
-        below = [(f"{path}{name}.", child) for name, child in module._modules.items() if child is not None]
-        waiting += reversed(below)
+        if module._modules:
+            below = [(f"{path}{name}.", child) for name, child in module._modules.items() if child is not None]
+            waiting += below[::-1]
     return parameters, buffers
 
 

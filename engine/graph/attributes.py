@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
+
+import torch
 
 from engine.graph.spec import Attribute
 from engine.graph.texts import attribute_text
@@ -13,17 +14,17 @@ from engine.recorded import NodeLayout
 Attributes = tuple[Attribute, ...]
 
 
-def read_attributes(nodes: Iterable[Any], layout: NodeLayout) -> list[Attributes]:
+def read_attributes(nodes: list[Any], layout: NodeLayout) -> list[Attributes]:
     """The attributes of nodes of one class; equal values share one tuple, 1 and 1.0 and True being different values."""
     if layout.custom or not layout.plain:
         return [_attributes(node, layout) for node in nodes]
-    read, several = layout.read_plain, len(layout.plain) > 1
+    read, several, exact = layout.read_plain, len(layout.plain) > 1, _is_told_by_value(nodes[0], layout)
     shared: dict[Any, Attributes] = {}
     found = []
     for node in nodes:
         try:
             values = read(node)
-            key = (values, *map(type, values)) if several else (values, type(values))
+            key = values if exact else (values, *map(type, values)) if several else (values, type(values))
             known = shared.get(key)
         except (RuntimeError, TypeError):
             found.append(_attributes(node, layout))
@@ -34,6 +35,14 @@ def read_attributes(nodes: Iterable[Any], layout: NodeLayout) -> list[Attributes
                 shared[key] = known
         found.append(known)
     return found
+
+
+def _is_told_by_value(node: Any, layout: NodeLayout) -> bool:
+    """Whether no attribute of the class is a number: of two equal values one could be 1 and the other 1.0 or True."""
+    try:
+        return all(isinstance(getattr(node, private), (tuple, str, torch.dtype)) for _, private in layout.plain)
+    except RuntimeError:
+        return False
 
 
 def _has_float_zero(value: Any) -> bool:

@@ -42,7 +42,7 @@ def read_nodes(owners: Owners, saved: SavedReader, recording: Recording | None) 
     leaves = _leaves(nodes, classes, owners)
     received = _received(nodes)
     numbers = list(map(recorded.read_sequence_nr, nodes))
-    columns = zip(  # noqa: B905 (as long as each other)
+    columns = zip(
         count(),
         _names(nodes, classes),
         numbers,
@@ -56,8 +56,8 @@ def read_nodes(owners: Owners, saved: SavedReader, recording: Recording | None) 
         Node(number, name, kind, nr if nr < last else None, attributes, metadata, kept, module, source)
         for number, (name, kind), nr, attributes, metadata, kept, (module, source) in columns
     ]
-    for number, (variable, owner_kind) in leaves.items():
-        rows[number] = _leaf(number, nodes[number].variable, variable, owner_kind, received[number])
+    for number, tensor, owner in leaves:
+        rows[number] = _leaf(number, tensor, owner, received[number])
     return rows
 
 
@@ -68,14 +68,16 @@ def _by_class(nodes: list[Any]) -> list[_Class]:
     return [_Class(recorded.layout_of(nodes[found[0]]), found) for found in numbers.values()]
 
 
-def _leaves(nodes: list[Any], classes: list[_Class], owners: Owners) -> dict[int, Owner]:
+def _leaves(nodes: list[Any], classes: list[_Class], owners: Owners) -> list[tuple[int, torch.Tensor, Owner]]:
     """Leaves are named first, so that a saved tensor finds its owner wherever the leaf comes in the walk."""
     numbers = [number for layout, found in classes if layout.name == recorded.ACCUMULATE for number in found]
-    return {number: owners.leaf(nodes[number].variable) for number in numbers}
+    tensors = [(number, nodes[number].variable) for number in numbers]
+    return [(number, tensor, owners.leaf(tensor)) for number, tensor in tensors]
 
 
-def _leaf(number: int, tensor: torch.Tensor, variable: str, owner_kind: str, received: Received) -> Node:
-    module = variable.rpartition(".")[0] if owner_kind == "parameter" else ""
+def _leaf(number: int, tensor: torch.Tensor, owner: Owner, received: Received) -> Node:
+    variable, kind = owner
+    module = variable.rpartition(".")[0] if kind == "parameter" else ""
     hooks = recorded.tensor_hooks(tensor) if recorded.leaf_hooks(tensor) else ()
     return Node(number, recorded.ACCUMULATE, "leaf", None, (), received, (), module, None, hooks, variable)
 
@@ -98,34 +100,43 @@ def _attributes(nodes: list[Any], classes: list[_Class]) -> list[tuple[Attribute
     column: list[tuple[Attribute, ...]] = [()] * len(nodes)
     for layout, numbers in classes:
         if layout.plain or layout.custom:
-            for number, attributes in zip(numbers, read_attributes([nodes[number] for number in numbers], layout)):
+            found = read_attributes([nodes[number] for number in numbers], layout)
+            for number, attributes in zip(numbers, found, strict=True):
                 column[number] = attributes
     return column
 
 
 def _received(nodes: list[Any]) -> list[Received]:
     """What each node receives in backward; nodes that receive the same share one tuple."""
-    tables: dict[Any, dict[Any, Received]] = {}
-    column: list[Received] = []
-    last_dtype = last_device = None
-    table: dict[Any, Received] = {}
-    for found in map(recorded.read_incoming, nodes):
-        received: Received = ()
-        for metadata in found:
-            try:
-                shape, dtype, device = recorded.read_metadata(metadata)
-                if dtype is not last_dtype or device != last_device:
-                    table, last_dtype, last_device = tables.setdefault((dtype, device), {}), dtype, device
-                key = tuple(shape)
-                known = table.get(key)
-            except (RuntimeError, TypeError):
-                received += (TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device]),)
-                continue
-            if known is None:
-                known = table[key] = (TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device]),)
-            received = received + known if received else known
-        column.append(received)
-    return column
+    of = _Metadata().of
+    return [
+        of(found[0]) if len(found) == 1 else tuple([of(one)[0] for one in found])
+        for found in map(recorded.read_incoming, nodes)
+    ]
+
+
+class _Metadata:
+    """Metadata of incoming gradients, each once, in tables by dtype and device: these seldom change on the way."""
+
+    def __init__(self) -> None:
+        self.dtype = self.device = None
+        self.tables: dict[Any, dict[Any, Received]] = {}
+        self.table: dict[Any, Received] = {}
+
+    def of(self, metadata: Any) -> Received:
+        try:
+            shape, dtype, device = recorded.read_metadata(metadata)
+            if dtype is not self.dtype or device != self.device:
+                self.dtype, self.device = dtype, device
+                self.table = self.tables.setdefault((dtype, device), {})
+            shape = tuple(shape)
+            known = self.table.get(shape)
+        except (RuntimeError, TypeError):
+            return (TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device]),)
+        if known is None:
+            described = TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device])
+            known = self.table[shape] = (described,)
+        return known
 
 
 def _saved(
@@ -146,7 +157,7 @@ def _places(nodes: list[Any], sequence_nrs: list[int], recording: Recording | No
     bounds, places = recording.index() if recording is not None else ([], [NOWHERE])
     column = map(places.__getitem__, map(bisect_right, repeat(bounds), sequence_nrs))
     if nodes and recorded.anomaly_traceback(nodes[0]):
-        return [(module, source or _anomaly_source(node)) for node, (module, source) in zip(nodes, column)]
+        return [(module, source or _anomaly_source(node)) for node, (module, source) in zip(nodes, column, strict=True)]
     return column
 
 

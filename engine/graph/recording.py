@@ -6,7 +6,6 @@ import linecache
 import os
 import sys
 import weakref
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -25,6 +24,7 @@ _APPLY = os.path.join("torch", "autograd", "function.py")
 
 Place = tuple[str, Source | None]
 NOWHERE: Place = ("", None)
+_NEVER = (2**64, "")
 
 _latest: weakref.WeakKeyDictionary[nn.Module, Recording] = weakref.WeakKeyDictionary()
 
@@ -59,28 +59,35 @@ class Recording:
         """
         if len(self._starts) + len(self._lines) != self._indexed:
             self._indexed = len(self._starts) + len(self._lines)
-            self._lines.sort(key=lambda noted: noted[0])
-            bounds = {*self._starts, *(first for first, *_ in self._lines), *(after for _, after, *_ in self._lines)}
-            self._bounds = sorted(bounds)
-            firsts = [noted[0] for noted in self._lines]
-            self._places = [NOWHERE, *((self._module(at), self._line(at, firsts)) for at in self._bounds)]
+            self._bounds, self._places = [], [NOWHERE]
+            for at, place in self._changes():
+                if place != self._places[-1]:
+                    self._bounds.append(at)
+                    self._places.append(place)
         return self._bounds, self._places
 
-    def _module(self, at: int) -> str:
-        position = bisect_right(self._starts, at) - 1
-        return self._paths[position] if position >= 0 else ""
-
-    def _line(self, at: int, firsts: list[int]) -> Source | None:
-        position = bisect_right(firsts, at) - 1
-        if position < 0 or at >= self._lines[position][1]:
-            return None
-        return self._source(*self._lines[position][2:])
+    def _changes(self) -> Iterator[tuple[int, Place]]:
+        """The place from every noted sequence number on, in order."""
+        self._lines.sort(key=lambda noted: noted[0])
+        starts: Iterator[Any] = iter([*zip(self._starts, self._paths, strict=True), _NEVER])
+        lines: Iterator[Any] = iter([*self._lines, (*_NEVER, None, 0)])
+        module, ends = "", _NEVER[0]
+        source: Source | None = None
+        start, line = next(starts), next(lines)
+        while (at := min(start[0], line[0], ends)) < _NEVER[0]:
+            if ends == at:
+                source, ends = None, _NEVER[0]
+            while start[0] == at:
+                module, start = start[1], next(starts)
+            while line[0] == at:
+                (_, ends, code, number), line = line, next(lines)
+                source = self._sources.get((code, number)) or self._source(code, number)
+            yield at, (module, source)
 
     def _source(self, code: CodeType, line: int) -> Source:
-        if (code, line) not in self._sources:
-            text = linecache.getline(code.co_filename, line).strip()
-            self._sources[code, line] = Source(os.path.basename(code.co_filename), line, code.co_name, text)
-        return self._sources[code, line]
+        text = linecache.getline(code.co_filename, line).strip()
+        source = self._sources[code, line] = Source(os.path.basename(code.co_filename), line, code.co_name, text)
+        return source
 
 
 @contextmanager

@@ -18,19 +18,38 @@ def release_iteratively(nodes: list[Any], edges: Iterable[Edge]) -> None:
     """Give a graph of more than DEEP nodes an order to be freed in, so that dropping it cannot overflow the stack.
 
     From torch 2.13 on a node that Python has seen is freed by its wrapper, one C call inside the other, and a chain of
-    50,000 kills the process. Every STRIDE-th node gets, in its `metadata`, the nodes after it in topological order:
-    they die once its edges are gone, nearest first, each while the next is still held. Only nodes that come later are
-    held, so no cycle arises.
+    50,000 kills the process, long after the reading and wherever the last reference goes. Raising the stack limit would
+    need a thread of our own, freeing in a loop a moment we are told of: nobody tells. So of every STRIDE nodes in
+    topological order the first, and every one it does not reach, get in their `metadata` the nodes they do reach: those
+    die once its edges are gone, nearest first, each while the next is still held. A node already holds what it reaches
+    through its edges, so nothing lives longer and no cycle arises.
     """
     if len(nodes) <= DEEP:
         return
-    order = _topological(len(nodes), edges)
+    targets, order = _topological(len(nodes), edges)
     for start in range(0, len(order), STRIDE):
-        followers = [nodes[number] for number in order[start + 1 : start + 1 + STRIDE]]
-        nodes[order[start]].metadata[_KEY] = followers[::-1]
+        for first, reached in _covers(order[start : start + STRIDE], targets):
+            nodes[first].metadata[_KEY] = [nodes[number] for number in reversed(reached)]
 
 
-def _topological(count: int, edges: Iterable[Edge]) -> list[int]:
+def _covers(window: list[int], targets: list[list[int]]) -> Iterable[tuple[int, list[int]]]:
+    """(node, those of the window that it reaches), each node of the window once; those that reach none are left out."""
+    owner = dict.fromkeys(window, -1)
+    reached: dict[int, list[int]] = {}
+    for number in window:
+        first = owner[number]
+        if first < 0:
+            first = number
+        else:
+            reached.setdefault(first, []).append(number)
+        for target in targets[number]:
+            if owner.get(target) == -1:
+                owner[target] = first
+    return reached.items()
+
+
+def _topological(count: int, edges: Iterable[Edge]) -> tuple[list[list[int]], list[int]]:
+    """(targets of every node, all nodes so that every edge leads forward)."""
     targets: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
     for edge in edges:
@@ -43,4 +62,4 @@ def _topological(count: int, edges: Iterable[Edge]) -> list[int]:
             waiting[target] -= 1
             if not waiting[target]:
                 order.append(target)
-    return order
+    return targets, order

@@ -32,7 +32,9 @@ class SavedReader:
         self._layouts: dict[Any, tuple[Any, ...]] = {}
         self._tables: dict[Any, dict[Any, tuple[Any, ...]]] = {}
 
-    def slots_of(self, node: Any, layout: recorded.NodeLayout, received: tuple[TensorMetadata, ...]) -> tuple[Saved, ...]:
+    def slots_of(
+        self, node: Any, layout: recorded.NodeLayout, received: tuple[TensorMetadata, ...]
+    ) -> tuple[Saved, ...]:
         """Every saved slot of a node in the order of PyTorch's own listing; lists are flattened to `name[index]`.
 
         `received` is the metadata of the node's gradients: an output it saved looks like one.
@@ -40,26 +42,24 @@ class SavedReader:
         slots = layout.slots
         try:
             held = layout.read_slots(node)
-            return tuple(self._read(node, slots, held if len(slots) > 1 else (held,), received))
+            if len(slots) > 1:
+                return tuple(self._several(node, slots, held, received))
+            if type(held) is tuple:
+                slots = tuple(map(slots[0].at, range(len(held))))
+                return tuple(self._several(node, slots, held, received))
+            return (self._one(node, slots[0], held, received),)
         except RuntimeError as error:
             return unreadable_slots(slots, error)
 
-    def _read(
+    def _several(
         self, node: Any, slots: tuple[recorded.Slot, ...], held: Any, received: tuple[TensorMetadata, ...]
     ) -> list[Saved]:
         found: list[Saved] = []
         for slot, raw in zip(slots, held):  # noqa: B905 (as long as each other, and this loop is hot)
             if type(raw) is tuple:
-                found += self._read(node, tuple(map(slot.at, range(len(raw)))), raw, received)
-                continue
-            hook, tensor = recorded.read_raw(raw)
-            if hook is not None:
-                found.append(self._hooked(slot.name, hook))
-            elif tensor is None:
-                found.append(_empty(node, slot))
+                found += self._several(node, tuple(map(slot.at, range(len(raw)))), raw, received)
             else:
-                saved = self._describe(node, slot, tensor, received)
-                found.append(_with_version_saved(node, slot, saved) if saved.version_now else saved)
+                found.append(self._one(node, slot, raw, received))
         return found
 
     def _hooked(self, name: str, hook: Any) -> Saved:
@@ -68,9 +68,12 @@ class SavedReader:
             return _unreadable(name, "dropped by non-reentrant checkpoint: recomputed in backward", dropped=True)
         return _unreadable(name, f"packed by {hook_name(hook)}")
 
-    def _describe(
-        self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, received: tuple[TensorMetadata, ...]
-    ) -> Saved:
+    def _one(self, node: Any, slot: recorded.Slot, raw: Any, received: tuple[TensorMetadata, ...]) -> Saved:
+        hook, tensor = recorded.read_raw(raw)
+        if hook is not None:
+            return self._hooked(slot.name, hook)
+        if tensor is None:
+            return _empty(node, slot)
         try:
             shape, dtype, device, version, hooks = recorded.read_tensor(tensor)
             if dtype is not self._dtype or device != self._device:
@@ -78,17 +81,24 @@ class SavedReader:
             layout, storage = (shape, tensor.stride()), tensor.untyped_storage()
             shape, dtype_name, stride, device_name, size = self._layouts.get(layout) or self._learn(layout, tensor)
         except _UNREADABLE as error:
-            return self._describe_unusual(node, slot, tensor, str(error))
+            saved = self._describe_unusual(node, slot, tensor, str(error))
+            return _with_version_saved(node, slot, saved) if saved.version_now else saved
         key, owners = recorded.storage_key(storage), self.owners
         owner = owners.by_storage.get(key)
         if owner is None:
             maker = None if version or hooks else tensor.grad_fn
             if maker is None and slot.is_output and not version:
                 maker = node
-            owner = owners.makers.get(maker) or self._maker(node, slot, tensor, version, shape, received)
+            if maker is None:
+                owner = self._maker(node, slot, tensor, version, shape, received)
+            else:
+                owner = owners.makers.get(maker) or owners.made_by(maker)
         name, kind = owner
-        held, number = owners.storages.get(key) or owners.count_storage(key, storage.nbytes(), kind)
-        return Saved(
+        counted = owners.storages.get(key)
+        if counted is None:
+            counted = owners.count_storage(key, storage.nbytes(), kind)
+        held, number = counted
+        saved = Saved(
             slot.name,
             shape,
             dtype_name,
@@ -103,6 +113,7 @@ class SavedReader:
             version,
             False,
         )
+        return _with_version_saved(node, slot, saved) if version else saved
 
     def _switch(self, dtype: torch.dtype, device: torch.device) -> None:
         """Layouts are kept by dtype and device, which seldom change from one tensor to the next."""

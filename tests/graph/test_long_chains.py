@@ -50,6 +50,8 @@ print("alive", len(graph.nodes))
         "node = y.grad_fn.next_functions[0][0]\ndel y\ndel node",
         "y.sum().backward()\ndel y",
         "z = y * 2\ndel y\ndel z",
+        "a, b = x, x\nfor _ in range(100_000): a, b = a * 2, b * 2\nz = a + b\ntrace_graph(z)\ndel a, b, y\ndel z",
+        "trace_graph(y)\nlate = y * 1\ntrace_graph(late)\ndel y\ndel late",
     ],
 )
 @pytest.mark.slow
@@ -85,6 +87,40 @@ def test_wide_and_branching_deep_graphs_die_at_once():
     graph = trace_graph(loss)
     assert len(graph.nodes) == 6 * DEEP + 3
     del loss
+    assert watch() is None
+
+
+def test_a_node_one_keeps_holds_no_more_than_it_reaches():
+    """Two chains side by side: the node of one must not keep what the other saved."""
+    x = torch.ones(2, requires_grad=True)
+    left, right, holds = x, x, []
+    for number in range(2 * DEEP):
+        held = torch.ones(2)
+        left, right = left * 1.0001, right * held
+        if number % 500 == 0:
+            holds.append(weakref.ref(held))
+    del held
+    loss = left.sum() + right.sum()
+    trace_graph(loss)
+    kept = loss.grad_fn.next_functions[0][0]
+    assert all(one() is not None for one in holds)
+    del loss, right
+    assert [one() for one in holds] == [None] * len(holds)
+    assert kept.next_functions[0][0] is left.grad_fn
+
+
+def test_reading_again_after_the_graph_has_grown_changes_nothing():
+    _, y = chain(2 * DEEP)
+    watch = weakref.ref(held := torch.ones(2))
+    y = y * held
+    del held
+    first = trace_graph(y)
+    z = y.exp()
+    assert len(trace_graph(z).nodes) == len(first.nodes) + 1
+    assert trace_graph(y) == first
+    del z
+    assert watch() is not None
+    del y
     assert watch() is None
 
 

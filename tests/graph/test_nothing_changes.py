@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from engine.graph import record_forward, trace_graph
+from tests.graph.reading import bytes_by_hooks
 
 
 def network():
@@ -100,3 +101,50 @@ def test_graphs_of_small_size_get_nothing_attached():
     y = torch.ones(3, requires_grad=True).exp().sum()
     trace_graph(y)
     assert y.grad_fn.metadata == {}
+
+
+def network_under_everything():
+    """A model with parameters, buffers, a list of saved tensors, an in-place write and a hook."""
+    model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(64, 3))
+    x = torch.randn(2, 2, 6, 6, requires_grad=True)
+
+    def compute():
+        y = model(x)[torch.tensor([1, 0])]
+        y.register_hook(lambda g: g)
+        return (y * y.clone().add_(1)).sum()
+
+    return model, x, compute
+
+
+def test_a_second_reading_equals_the_first():
+    model, x, compute = network_under_everything()
+    with record_forward(model):
+        loss = compute()
+    first = trace_graph(loss, model, {"x": x})
+    assert trace_graph(loss, model, {"x": x}) == first
+    assert trace_graph((loss, loss), model, {"x": x}).nodes == first.nodes
+    assert any(node.hooks for node in first.nodes)
+
+
+def test_totals_equal_what_saved_tensors_hooks_see():
+    model, x, compute = network_under_everything()
+    graph = trace_graph(compute(), model, {"x": x})
+    _, by_hooks = bytes_by_hooks(compute)
+    assert graph.saved_bytes == by_hooks
+    parts = (graph.parameter_bytes, graph.input_bytes, graph.buffer_bytes, graph.intermediate_bytes)
+    assert sum(parts) == graph.saved_bytes
+    assert min(parts) > 0
+
+
+def test_garbage_collection_is_left_as_it_was():
+    loss = network()(torch.randn(3, 4)).sum()
+    before = gc.isenabled()
+    try:
+        for enabled in (False, True):
+            (gc.enable if enabled else gc.disable)()
+            trace_graph(loss)
+            assert gc.isenabled() is enabled
+            trace_graph([loss, object()])
+            assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
