@@ -262,11 +262,6 @@ def named_members(model: torch.nn.Module) -> tuple[dict[str, torch.Tensor], dict
     return parameters, buffers
 
 
-def has_hooks(tensor: torch.Tensor) -> bool:
-    """Whether `register_hook` was called on the tensor."""
-    return bool(tensor._backward_hooks)
-
-
 def leaf_hooks(variable: torch.Tensor) -> bool:
     """Whether a leaf has hooks of either kind."""
     return bool(variable._backward_hooks or variable._post_accumulate_grad_hooks)

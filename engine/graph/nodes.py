@@ -143,13 +143,16 @@ def _saved(
     nodes: list[Any], classes: list[_Class], received: list[Received], saved: SavedReader
 ) -> list[tuple[Saved, ...]]:
     column: list[tuple[Saved, ...]] = [()] * len(nodes)
-    layouts = {number: layout for layout, numbers in classes if layout.slots for number in numbers}
-    for number in sorted(layouts):
-        column[number] = saved.slots_of(nodes[number], layouts[number], received[number])
+    layouts: list[recorded.NodeLayout | None] = [None] * len(nodes)
     for layout, numbers in classes:
-        if layout.name is None:
-            for number in numbers:
+        for number in numbers:
+            if layout.slots:
+                layouts[number] = layout
+            elif layout.name is None:
                 column[number] = closed_slots(nodes[number])
+    for number, (node, held) in enumerate(zip(nodes, layouts, strict=True)):
+        if held is not None:
+            column[number] = saved.slots_of(node, held, received[number])
     return column
 
 

@@ -98,21 +98,8 @@ class SavedReader:
         if counted is None:
             counted = owners.count_storage(key, storage.nbytes(), kind)
         held, number = counted
-        saved = Saved(
-            slot.name,
-            shape,
-            dtype_name,
-            stride,
-            device_name,
-            size,
-            held,
-            number,
-            name,
-            kind,
-            version,
-            version,
-            False,
-        )
+        facts = shape, dtype_name, stride, device_name, size, held, number, name, kind, version, version, False
+        saved = Saved(slot.name, *facts)
         return _with_version_saved(node, slot, saved) if version else saved
 
     def _switch(self, dtype: torch.dtype, device: torch.device) -> None:
@@ -143,8 +130,9 @@ class SavedReader:
         """The operation that made an intermediate: another one, or the node itself when it saved its own output."""
         producer = recorded.producer(tensor) if version else tensor.grad_fn
         if producer is not None:
-            if recorded.has_hooks(tensor) and producer in self.owners.ids:
-                self.hooks[self.owners.ids[producer]] = recorded.tensor_hooks(tensor)
+            hooks = recorded.tensor_hooks(tensor)
+            if hooks and producer in self.owners.ids:
+                self.hooks[self.owners.ids[producer]] = hooks
             return self.owners.made_by(producer)
         if slot.is_output:
             return self.owners.made_by(node)

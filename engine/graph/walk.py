@@ -89,12 +89,14 @@ def _discover(starts: list[Any], owners: Owners) -> list[Edge]:
             nodes.append(start)
     number_of, add = ids.get, edges.append
     for source, following in enumerate(map(recorded.read_next, nodes)):
-        for output_nr, (target, input_nr) in enumerate(following):
+        output_nr = 0
+        for target, input_nr in following:
             number = number_of(target)
             if number is None and target is not None:
                 number = ids[target] = len(nodes)
                 nodes.append(target)
             add(Edge(source, output_nr, number, input_nr))
+            output_nr += 1  # noqa: SIM113 (a sixth faster here)
     return edges
 
 

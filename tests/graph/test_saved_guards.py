@@ -1,10 +1,12 @@
 """Slots that cannot be read say why, and nothing takes the walk down."""
 
+import msgspec
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
 from engine.graph import trace_graph
+from engine.graph.spec import Graph
 from tests.graph.reading import node, slot
 
 
@@ -125,6 +127,17 @@ def test_nested_tensors_do_not_take_the_walk_down():
         graph = trace_graph(nested * nested)
         assert graph.nodes[0].name.startswith("Mul")
         assert len(graph.nodes[0].saved) == 2
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(graph), type=Graph) == graph  # no SymInt among the sizes
+
+
+def test_every_closed_node_says_its_own_name():
+    x = torch.ones(3, requires_grad=True)
+    product = torch._foreach_mul([x, x], [x, x])
+    nodes = trace_graph([product[0], *torch._foreach_add([x, x], [x, x])]).nodes
+    closed = {n.name: [s.unavailable for s in n.saved] for n in nodes if n.kind != "leaf"}
+    assert any("ForeachMul" in name for name in closed)
+    for name, reasons in closed.items():
+        assert reasons == [f"PyTorch gives Python no reader for what {name} saved"], name
 
 
 def test_functorch_wrapped_tensors_do_not_take_the_walk_down():
