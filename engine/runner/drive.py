@@ -99,6 +99,9 @@ def _explain(ended: Exit | None, spec: Spec[Any]) -> FaultReport:
         return faults.cpu(limits.cpu_s)
     if faults.signal_name(ended.signal) == "SIGKILL" and ended.peak_bytes > limits.memory_bytes // 2:
         return faults.memory(limits.memory_bytes, "ended by the system, most likely because its memory ran out")
+    if ended.signal and ended.peak_bytes > limits.memory_bytes * 3 // 4:  # a library, or the stack, got no more
+        name = faults.signal_name(ended.signal)
+        return faults.memory(limits.memory_bytes, f"ended by {name} close to the limit, most likely out of memory")
     if ended.signal:
         return faults.crash_signal(ended.signal, ended.output)
     return faults.crash_exit(ended.code, ended.output)

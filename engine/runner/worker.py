@@ -7,7 +7,8 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -172,26 +173,43 @@ class _ProgressWriter:
 def preload() -> None:
     """Import torch and every experiment, and run one meta op, one backward and each experiment's `warm()`.
 
-    What is read, imported and cached here, a job need not. One thread throughout: forking after OpenMP has started
-    threads deadlocks. On a CUDA build no backward is run, because it would open the driver here, and a driver does not
-    survive a fork.
+    What is read, imported and cached here, a job need not. One OpenMP thread throughout: forking after OpenMP has
+    started threads deadlocks. On a CUDA build no backward is run, because it would open the driver here, and a driver
+    does not survive a fork.
     """
     import torch
 
     torch.set_num_threads(1)
     torch.ones(2, device="meta").add(1)
-    if torch.version.cuda is None:
-        x = torch.ones(2, requires_grad=True)
-        torch.autograd.backward((x * x).sum())
     for name in experiment_modules():
-        try:
-            experiment = import_module(name)
-            if torch.version.cuda is None and (warm := getattr(experiment, "warm", None)):
-                warm()
-        except Exception as error:
-            print(f"{name} is not ready: {faults.error_text(error)}", file=sys.stderr)
+        with _told_if_not_ready(name):
+            import_module(name)
     for kind in Spec.__subclasses__():
         msgspec.msgpack.Decoder(kind)  # msgspec reads the annotations of a class once
+    if torch.version.cuda is None:
+        # Autograd numbers operations by thread: here a job's first stays number 0, as in a new interpreter.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(_run_backward).result()
+
+
+def _run_backward() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    x = torch.ones(2, requires_grad=True)
+    torch.autograd.backward((x * x).sum())
+    for name in experiment_modules():
+        if warm := getattr(sys.modules.get(name), "warm", None):
+            with _told_if_not_ready(name):
+                warm()
+
+
+@contextlib.contextmanager
+def _told_if_not_ready(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        print(f"{name} is not ready: {faults.error_text(error)}", file=sys.stderr)
 
 
 def experiment_modules() -> list[str]:

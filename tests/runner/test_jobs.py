@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from engine.graph.spec import GraphSpec
 from engine.runner.dispatch import Dispatcher
 from engine.runner.faults import Fault
 from engine.runner.wire import Exit
@@ -131,6 +132,12 @@ def test_every_job_starts_from_the_same_state(engine):
     first = engine.submit(StateSpec(), fresh=True).result()
     engine.submit(NoisySpec(seed=9, dtype="float64", anomaly=True), fresh=True).result()
     assert engine.submit(StateSpec(), fresh=True).result() == first
+
+
+def test_a_job_numbers_its_operations_from_0_as_a_new_interpreter_does(engine):
+    nodes = engine.submit(GraphSpec(), fresh=True).result().graph.nodes
+    numbers = sorted(node.sequence_nr for node in nodes if node.kind != "leaf")
+    assert numbers == list(range(len(numbers)))
 
 
 def test_threads_work_in_a_forked_worker(engine):

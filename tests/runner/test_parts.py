@@ -7,11 +7,12 @@ import pickle
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
 
-from engine.runner import faults, wire
+from engine.runner import faults, wire, worker
 from engine.runner.cache import OBJECTS_PER_ENCODED_BYTE, ResultCache
 from engine.runner.contract import Result
 from engine.runner.faults import Fault, FaultKind, FaultReport
@@ -211,3 +212,25 @@ def test_reports_are_plain_data():
 )
 def test_memory_errors_are_told_from_others(error, expected):
     assert faults.is_memory_error(error) is expected
+
+
+def test_every_experiment_is_warmed_and_one_that_is_not_ready_is_told(monkeypatch, capsys):
+    warmed = []
+
+    def fail():
+        raise RuntimeError("no such operator")
+
+    found = {"broken": SimpleNamespace(warm=fail), "cold": SimpleNamespace(), "sound": SimpleNamespace()}
+    found["sound"].warm = lambda: warmed.append(threading.current_thread())
+    monkeypatch.setattr(worker, "experiment_modules", lambda: ["broken", "missing", "cold", "sound"])
+    monkeypatch.setattr(worker, "import_module", found.__getitem__)
+    for name, module in found.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    worker.preload()
+    told = capsys.readouterr().err
+    assert "broken is not ready: no such operator" in told
+    assert "missing is not ready" in told
+    assert "sound" not in told
+    assert "cold" not in told
+    assert len(warmed) == 1
+    assert not warmed[0].is_alive()
