@@ -18,6 +18,15 @@ def walk(*tensors: torch.Tensor) -> list:
     return list(nodes)'''
 
 SAVED_BYTES = '''\
+def is_number(tensor: torch.Tensor) -> bool:
+    """A Python number, as 2.0 in `x * 2.0`: any tensor outranks its dtype, and no saved-tensor hook sees it."""
+    probes = {torch.float64: torch.float16, torch.int64: torch.int8, torch.complex128: torch.complex32}
+    probe = probes.get(tensor.dtype)
+    if tensor.dim() or probe is None:
+        return False
+    return torch.result_type(tensor, torch.ones((), dtype=probe, device=tensor.device)) != tensor.dtype
+
+
 def saved_bytes(nodes: list) -> int:
     """Bytes kept for backward, each storage once; what a checkpoint's hook has packed away is not counted."""
     storages = {}
@@ -26,7 +35,7 @@ def saved_bytes(nodes: list) -> int:
             if name.startswith("_raw_saved_"):
                 slots = getattr(node, name)
                 for slot in slots if isinstance(slots, (list, tuple)) else [slots]:
-                    if slot.unpack_hook is None and slot.data is not None:
+                    if slot.unpack_hook is None and slot.data is not None and not is_number(slot.data):
                         storage = slot.data.untyped_storage()
                         storages[storage.data_ptr()] = storage.nbytes()
     return sum(storages.values())'''
