@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
+from msgspec import Meta
 
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Limits, Result, Spec
@@ -212,4 +213,4 @@ class ClassicSpec(Spec[Classic], frozen=True, kw_only=True):
     model: ModelSpec = ModelSpec()
     show_attrs: bool = False
     show_saved: bool = False
-    maximum_nodes: int = 300
+    maximum_nodes: Annotated[int, Meta(ge=1, le=2000, description="above it torchviz is not asked")] = 300

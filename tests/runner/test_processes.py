@@ -100,18 +100,21 @@ def test_processes_that_leave_their_group_are_ended_with_the_job(forking):
 
 @linux
 def test_nothing_left_behind_after_many_jobs(forking):
-    def held():
-        server = forking.status().pid
-        return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), server)], _children_of(server)
+    server = forking.status().pid
+
+    def open_files_once_idle():
+        end = time.monotonic() + 20
+        while _children_of(server) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert _children_of(server) == []
+        return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), server)]
 
     for i in range(5):
         forking.submit(EchoSpec(text=str(i)), fresh=True).result()
-    time.sleep(0.2)
-    before = held()
+    before = open_files_once_idle()
     for i in range(40):
         forking.submit(EchoSpec(text=str(i)), fresh=True).result()
-    time.sleep(0.2)
-    assert held() == before
+    assert open_files_once_idle() == before
     assert before[1] == []
 
 
