@@ -115,7 +115,6 @@ def test_nothing_left_behind_after_many_jobs(forking):
     for i in range(40):
         forking.submit(EchoSpec(text=str(i)), fresh=True).result()
     assert open_files_once_idle() == before
-    assert before[1] == []
 
 
 WAITING_APP = (
