@@ -97,9 +97,13 @@ def gradient_norm(grad: torch.Tensor) -> float:
     if dense.device.type == "mps":
         return float(torch.linalg.vector_norm(dense))
     wide = torch.complex128 if dense.is_complex() else torch.float64
-    # In parts: with another dtype vector_norm first copies all it is given.
-    parts = [torch.linalg.vector_norm(part, dtype=wide) for part in torch.split(dense.flatten(), _PART)]
-    return float(parts[0] if len(parts) == 1 else torch.linalg.vector_norm(torch.stack(parts)))
+    # In parts: with another dtype vector_norm first copies all it is given. Norms made one by one would lie between
+    # these copies in the heap, so that none could take the place of the one before.
+    parts = torch.split(dense.flatten(), _PART)
+    norms = torch.empty(len(parts), dtype=torch.float64, device=dense.device)
+    for part, norm in zip(parts, norms, strict=True):
+        torch.linalg.vector_norm(part, dtype=wide, out=norm)
+    return float(norms[0] if len(parts) == 1 else torch.linalg.vector_norm(norms))
 
 
 def _uses_in_words(uses: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -157,7 +158,12 @@ def _draw_groups(label: str, default: Any, allowed: FieldRange, common: dict[str
 
 
 def _default(kind: type[msgspec.Struct], name: str) -> Any:
-    return msgspec.structs.fields(kind)[kind.__struct_fields__.index(name)].default
+    return _defaults(kind)[name]
+
+
+@cache
+def _defaults(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.name: field.default for field in msgspec.structs.fields(kind)}
 
 
 def current_architecture() -> AnyArchitecture:

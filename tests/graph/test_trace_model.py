@@ -1,6 +1,8 @@
 """trace_model: real models with their toggles, the leaf table and the module tree."""
 
 import math
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -22,6 +24,7 @@ from engine.models.architecture import (
     TwoTower,
 )
 from engine.models.spec import ModelSpec
+from tests.source_tree import ROOT
 
 SMALL = {
     "mlp": Mlp(),
@@ -264,6 +267,23 @@ def test_a_gradients_norm_is_taken_in_double_precision(name):
     assert gradient_norm(gradient) == pytest.approx(
         float(torch.linalg.vector_norm(wide)), rel=1e-12, abs=0, nan_ok=True
     )
+
+
+PEAK_OF_A_NORM = """
+import resource, torch
+from engine.graph.leaves import gradient_norm
+gradient = torch.ones(2**24)
+gradient_norm(gradient[:100_000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert gradient_norm(gradient) == 2**12
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts KiB only on Linux")
+def test_a_gradients_norm_needs_no_double_precision_copy_of_it():
+    ran = subprocess.run([sys.executable, "-c", PEAK_OF_A_NORM], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 2**24 * 8 / 1024 / 4  # KiB; a quarter of that copy
 
 
 @pytest.mark.parametrize(
