@@ -96,3 +96,21 @@ def test_the_picture_is_named_for_screen_readers(visitor):
     name = visitor.picture.get_attribute("aria-label")
     assert "nodes" in name
     assert visitor.picture.get_attribute("role") == "img"
+
+
+SLOW_TEXT = """
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (...given) {
+  for (const end = performance.now() + 0.25; performance.now() < end; );
+  return draw.apply(this, given);
+};
+"""
+
+
+def test_a_picture_that_takes_long_to_draw_still_arrives(visitor):
+    visitor.page.add_init_script(SLOW_TEXT)
+    visitor.open(PAGE, model=TITLES["gpt"])
+    assert any(place.address == "blocks" for place in visitor.places)
+    visitor.choose("model", TITLES["resnet"])
+    visitor.page.wait_for_timeout(1500)
+    assert any(place.address == "layer1" for place in visitor.places)

@@ -6,6 +6,7 @@ const AHEAD = 260;
 
 class Sheet {
   // Scenes that take long to draw are drawn with a margin, and that picture is moved while the reader moves.
+  // Not while boxes arrive: the kept picture would show them half arrived, and nothing would end the arrival.
   paint(now) {
     if (!this.scene || !this.width) return;
     const context = this.canvas.getContext("2d");
@@ -13,7 +14,7 @@ class Sheet {
     context.fillStyle = this.theme.background;
     context.fillRect(0, 0, this.width, this.height);
     if (!this.scene.boxes.length) return this.sayNothing(context);
-    if (this.still && this.moving && this.covers()) this.paintStill(context);
+    if (this.still && this.moving && !this.old && this.covers()) this.paintStill(context);
     else if (this.cost > SLOW_MS) this.paintAhead(context, now);
     else this.paintScene(context, now, 0);
     this.chrome.drawViewport();
