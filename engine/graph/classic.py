@@ -88,9 +88,9 @@ def _cautions(spec: ClassicSpec, graph: Graph) -> tuple[str, ...]:
         (not graph.nodes, "no graph was recorded: torchviz draws a single box"),
         (
             len(graph.roots) > 1,
-            f"torchviz takes one tensor: the loss is drawn, not the {len(graph.roots) - 1} output(s)",
+            "torchviz takes one tensor: the loss is drawn, the outputs are not marked",
         ),
-        (empty > 0, f"{empty} empty slots (constants, inputs without gradient) are not drawn"),
+        (empty > 0, f"empty slots (constants, inputs without gradient) are not drawn; this graph has {empty}"),
         (numbered > 0, f"{numbered} edges come from output 1 or later of their node, which is not written on them"),
         (parallel > 0, f"{parallel} parallel edges look alike: which operand each is cannot be told"),
         (graph.dropped_slots > 0, _checkpoint_caution(spec, graph.dropped_slots)),

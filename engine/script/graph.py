@@ -42,7 +42,8 @@ def saved_bytes(nodes: list) -> int:
 
 NORMS = """\
 for name, leaf in [*model.named_parameters(), *inputs.items()]:
-    print(name, None if leaf.grad is None else leaf.grad.to_dense().norm().item())"""
+    wide = torch.promote_types(leaf.dtype, torch.float64)
+    print(name, None if leaf.grad is None else leaf.grad.to_dense().to(wide).norm().item())"""
 
 
 def script(spec: GraphSpec | ClassicSpec) -> str:

@@ -14,7 +14,7 @@ from pages.graph.numbers_row import key_numbers
 from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_table
 from pages.graph.what_torch_said import draw_error, draw_warnings
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
-from pages.shared.jobs import compute
+from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import pinned_spec
 
@@ -31,8 +31,9 @@ spec = GraphSpec(model=model_or_stop(PRESETS))
 exports = draw_toolbar(spec, PRESETS)
 traced = compute(spec)
 pinned = pinned_spec(GraphSpec)
-before = compute(pinned, slot="pinned") if pinned else None
-draw_exports(exports, downloads(spec, traced, pinned))
+before = compute_beside(pinned, "A", slot="pinned") if pinned else None
+compared = pinned if before else None
+draw_exports(exports, downloads(spec, traced, compared))
 
 with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
     view = st.segmented_control(
@@ -54,7 +55,7 @@ if view == "classic":
 elif view == "table":
     draw_node_table(traced.graph)
 else:
-    draw_interactive(spec, pinned)
+    draw_interactive(spec, compared)
 if view != "interactive":
     draw_key_numbers(key_numbers(traced), key_numbers(before) if before else None)
 draw_warnings(traced)

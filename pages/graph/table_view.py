@@ -92,7 +92,7 @@ def draw_leaf_table(traced: Traced) -> None:
         width="stretch",
         height=min(38 * (len(table) + 1), 420),
         column_config={
-            "‖grad‖": st.column_config.NumberColumn(format="%.3g", help="`tensor.grad.norm()`; empty: no gradient"),
+            "‖grad‖": st.column_config.NumberColumn(format="%.3g", help="2-norm of `tensor.grad`, in double precision"),
             "uses": st.column_config.NumberColumn(help="edges into its AccumulateGrad"),
             "why .grad is None": st.column_config.TextColumn(width="large"),
         },

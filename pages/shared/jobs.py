@@ -37,10 +37,26 @@ def compute(spec: Spec[R], *, slot: str = "main", height: int = WAITING_HEIGHT) 
 
     `height` in pixels is the room kept for what will come, so that the page does not jump.
     """
+    outcome = _outcome(spec, slot, height)
+    if isinstance(outcome, FaultReport):
+        draw_fault(outcome, slot)
+        st.stop()
+    return outcome
+
+
+def compute_beside(spec: Spec[R], name: str, *, slot: str) -> R | None:
+    """Like `compute` for a run shown beside the page's own: its fault is a note, and the page goes on with None."""
+    outcome = _outcome(spec, slot, WAITING_HEIGHT)
+    if isinstance(outcome, FaultReport):
+        st.warning(f"{name} has no result to compare with: {outcome.what}", icon=":material/keep_off:")
+        return None
+    return outcome
+
+
+def _outcome(spec: Spec[R], slot: str, height: int) -> R | FaultReport:
     failed = _faults().get(slot)
     if failed and failed[0] == spec:
-        draw_fault(failed[1], slot)
-        st.stop()
+        return failed[1]
     job = _job_for(spec, slot)
     if not job.wait(FIRST_LOOK_S):
         _draw_progress(slot, height)
@@ -51,8 +67,7 @@ def compute(spec: Spec[R], *, slot: str = "main", height: int = WAITING_HEIGHT) 
         return job.result()
     except Fault as fault:
         _faults()[slot] = (spec, fault.report)
-        draw_fault(fault.report, slot)
-        st.stop()
+        return fault.report
 
 
 def _jobs() -> dict[str, Job[Any]]:

@@ -20,6 +20,9 @@ class KeyNumber:
     read_from: str
 
 
+NARROWEST = 128
+"""Pixels a number with its label needs."""
+
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": format_bytes,
     "count": lambda value: format_count(int(value)),
@@ -30,8 +33,9 @@ _FORMATS: dict[str, Callable[[float], str]] = {
 def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None) -> None:
     """Draw the numbers in one row; with `pinned`, each with its difference to A."""
     before = {number.label: number.value for number in pinned or ()}
-    for column, number in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        column.metric(
+    grid = st.grid("auto", min_column_width=NARROWEST, gap="small")
+    for number in numbers:
+        grid.metric(
             number.label,
             "not run" if number.value is None else _FORMATS[number.unit](number.value),
             delta=difference(number, before.get(number.label)) if pinned is not None else None,

@@ -42,7 +42,7 @@ def _draw_engine(status: EngineStatus) -> None:
     state = "running" if status.alive else "not running; the next job starts it"
     warm_up = f", warmed up in {status.warm_s:.1f} s" if status.warm_s else ""
     restarts = f", restarted {status.restarts} times" if status.restarts else ""
-    jobs = f"{status.running} jobs running, {status.waiting + status.measured_waiting} waiting"
+    jobs = f"jobs: {status.running} running, {status.waiting + status.measured_waiting} waiting"
     _draw_capability(
         Capability(
             name="compute engine",

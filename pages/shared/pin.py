@@ -43,8 +43,13 @@ def pinned_spec(kind: type[S]) -> S | None:
 
 
 def draw_pin(spec: Spec[Any]) -> None:
-    """The button that pins `spec` as A, or lets go of A."""
-    if st.query_params.get(PARAMETER):
+    """The button that pins `spec` as A, or lets go of A; an A that cannot be read is dropped with a word."""
+    text = st.query_params.get(PARAMETER)
+    if text and decode_spec(text, type(spec)) is None:
+        st.toast("The pinned run in this link cannot be read, so nothing is compared.", icon=":material/keep_off:")
+        _unpin()
+        text = None
+    if text:
         st.button("Unpin A", icon=":material/keep_off:", on_click=_unpin, key="unpin", help="Stop comparing with A")
     else:
         st.button(

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.models.spec import ModelSpec
 from pages.shared.link import forget_opened_groups
-from pages.shared.model_controls import widget_values
+from pages.shared.model_controls import current_model, widget_values
 
 CHOSEN = "question"
 
@@ -65,6 +65,14 @@ def draw_preset(presets: Sequence[Preset]) -> None:
                 st.markdown(preset.notice)
             if presenting:
                 _draw_stepper(presets, number)
+        if current_model() != preset.model:
+            _draw_changed(preset, number)
+
+
+def _draw_changed(preset: Preset, number: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("You have changed settings since; the text speaks of the question's own.", width="content")
+        st.button("Back to them", key="restore", type="tertiary", on_click=apply_preset, args=(preset, number))
 
 
 def _draw_stepper(presets: Sequence[Preset], number: int) -> None:
