@@ -213,4 +213,4 @@ class ClassicSpec(Spec[Classic], frozen=True, kw_only=True):
     model: ModelSpec = ModelSpec()
     show_attrs: bool = False
     show_saved: bool = False
-    maximum_nodes: Annotated[int, Meta(ge=1, le=2000, description="above it torchviz is not asked")] = 300
+    maximum_nodes: Annotated[int, Meta(ge=1, le=10_000, description="above it torchviz is not asked")] = 300
