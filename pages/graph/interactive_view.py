@@ -8,6 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from engine import run
+from engine.figures.difference import Difference, difference
 from engine.figures.scene import Scene, build_scene, encode_scene, toggled
 from engine.figures.view import ColourBy, Direction, GraphView
 from engine.graph.spec import GraphSpec
@@ -33,7 +34,7 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
         encoded, key="graph", height=PICTURE_HEIGHT, on_toggle=lambda address: _toggle(scene, address)
     )
     if pinned is not None:
-        _draw_changes(scene)
+        _draw_changes(changes(spec, pinned))
     draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
     draw_selection(traced, scene, selection.selected)
 
@@ -50,6 +51,12 @@ def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple
         kinds={leaf.name: leaf.kind for leaf in traced.leaves},
     )
     return scene, encode_scene(scene)
+
+
+@lru_cache(maxsize=64)
+def changes(spec: GraphSpec, pinned: GraphSpec) -> Difference:
+    """Nodes that only `spec` or only `pinned` has."""
+    return difference(run(pinned).graph, run(spec).graph)
 
 
 def current_view() -> GraphView:
@@ -94,11 +101,11 @@ def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | 
     )
 
 
-def _draw_changes(scene: Scene) -> None:
-    added = sum(box.mark == "added" for box in scene.boxes)
+def _draw_changes(change: Difference) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"Against A: {added} boxes hold added nodes, {len(scene.removed)} nodes are gone.", width="content")
-        if scene.removed:
-            with st.popover("Which are gone", type="tertiary"):
-                more = f"\n… and {len(scene.removed) - LISTED} more" if len(scene.removed) > LISTED else ""
-                st.code("\n".join(scene.removed[:LISTED]) + more, language=None, height=320)
+        st.caption(f"Against A: {len(change.added)} nodes added, {len(change.removed)} gone.", width="content")
+        for label, names in (("Which are new", change.added), ("Which are gone", change.removed)):
+            if names:
+                with st.popover(label, type="tertiary"):
+                    more = f"\n… and {len(names) - LISTED} more" if len(names) > LISTED else ""
+                    st.code("\n".join(names[:LISTED]) + more, language=None, height=320)
