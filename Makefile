@@ -15,8 +15,8 @@ PYTEST_ARGS ?=
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.installed
-	@echo "Torch Atlas: http://localhost:$(PORT) (stop with Ctrl+C)"
-	@exec $(BIN)/streamlit run app.py --server.port $(PORT)
+	@echo "Starting Torch Atlas; it prints its address when it answers. Stop it with Ctrl+C."
+	@$(BIN)/streamlit run app.py --server.port $(PORT) || { [ $$? -ge 128 ] || echo "If the port is taken: make run PORT=8502"; exit 1; }
 
 test: $(VENV)/.installed-dev browser
 	$(BIN)/python -m pytest -m "slow or not slow" $(PYTEST_ARGS)
@@ -37,11 +37,13 @@ browser:
 	else echo "No Chromium found: the browser tests will be skipped. Install the package 'chromium' to run them."; fi
 
 $(VENV)/.created:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with venv is needed. Install it (Debian: python3 python3-venv) or name one: make PYTHON=..."; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Python 3.11 or newer with venv is needed. Install it (Debian: python3 python3-venv) or name one: make PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.installed: requirements.txt | $(VENV)/.created
+	@echo "Installing what the app needs into $(VENV); PyTorch is large, this can take minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 

@@ -40,8 +40,8 @@ def draw_torchviz(spec: ClassicSpec, progress: ProgressSink) -> Classic:
 def _draw(spec: ClassicSpec, built: Built, drawn: torch.Tensor, graph: Graph) -> Classic:
     count = len(graph.nodes)
     cautions = _cautions(spec, graph)
-    if count > spec.maximum_nodes:
-        refused = f"not drawn: {count} nodes are above the limit of {spec.maximum_nodes}; torchviz draws one box each."
+    refused = _refusal(spec, graph)
+    if refused:
         return Classic(dot="", nodes=count, cautions=(refused, *cautions))
     try:
         dot = _make_dot(drawn, dict(built.model.named_parameters()) | built.inputs, spec, count)
@@ -49,6 +49,39 @@ def _draw(spec: ClassicSpec, built: Built, drawn: torch.Tensor, graph: Graph) ->
         failed = _failed(error, "backward")
         return Classic(dot="", nodes=count, cautions=cautions, error=failed.error)
     return Classic(dot=_stable_ids(dot), nodes=count, cautions=cautions)
+
+
+def _refusal(spec: ClassicSpec, graph: Graph) -> str:
+    count = len(graph.nodes)
+    if count > spec.maximum_nodes:
+        return f"not drawn: {count} nodes are above the limit of {spec.maximum_nodes}; torchviz draws one box each"
+    crossed = crossed_ranks(graph)
+    if crossed > spec.maximum_crossed_ranks:
+        return (
+            f"not drawn: shared leaves make edges so long that they pass {crossed} ranks, above the limit of "
+            f"{spec.maximum_crossed_ranks}; dot would take minutes to lay them out"
+        )
+    return ""
+
+
+def crossed_ranks(graph: Graph) -> int:
+    """Ranks that edges pass by in a layered drawing: dot puts a hidden box on each, and its time grows with them."""
+    following: list[list[int]] = [[] for _ in graph.nodes]
+    waiting = [0] * len(graph.nodes)
+    for edge in graph.edges:
+        if edge.target is not None:
+            following[edge.source].append(edge.target)
+            waiting[edge.target] += 1
+    rank = [0] * len(graph.nodes)
+    ready = [node for node, count in enumerate(waiting) if not count]
+    while ready:
+        node = ready.pop()
+        for target in following[node]:
+            rank[target] = max(rank[target], rank[node] + 1)
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    return sum(rank[target] - rank[node] - 1 for node, targets in enumerate(following) for target in targets)
 
 
 def _make_dot(drawn: torch.Tensor, named: dict[str, torch.Tensor], spec: ClassicSpec, count: int) -> str:

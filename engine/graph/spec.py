@@ -214,3 +214,6 @@ class ClassicSpec(Spec[Classic], frozen=True, kw_only=True):
     show_attrs: bool = False
     show_saved: bool = False
     maximum_nodes: Annotated[int, Meta(ge=1, le=10_000, description="above it torchviz is not asked")] = 300
+    maximum_crossed_ranks: Annotated[
+        int, Meta(ge=1, le=100_000_000, description="ranks that edges pass by; what dot's layout time grows with")
+    ] = 2000

@@ -97,7 +97,7 @@ PRESETS = (
     ),
     Preset(
         "An LSTM over 200 steps: how deep is its graph?",
-        "One layer, 200 time steps. Predict the number of nodes and the longest path.",
+        "One layer, 200 time steps. Predict how many nodes one step adds, and how they hang together.",
         "About 13 nodes per step, all on one chain: this depth is what vanishing gradients travel through, "
         "and what makes recursive graph tools fail.",
         ModelSpec(architecture=Recurrent(cell="lstm", steps=200)),

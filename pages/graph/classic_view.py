@@ -24,4 +24,4 @@ def draw_classic(model: ModelSpec) -> None:
         with st.container(height=560, border=True, key="classic"):
             st.graphviz_chart(classic.dot, alt=f"torchviz picture of {classic.nodes} nodes")
     elif not classic.error:
-        st.info(f"{classic.nodes} nodes: torchviz draws up to 300 here. Use the interactive view, which folds modules.")
+        st.info("Use the interactive view: it folds modules and draws one mark per use of a leaf.")

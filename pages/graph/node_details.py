@@ -33,7 +33,7 @@ def _draw_folded(graph: Graph, folded: Sequence[Node]) -> None:
 
 def draw_node(graph: Graph, node: Node) -> None:
     """Name, source line, incoming gradients, saved slots, attributes and edges of one node."""
-    st.markdown(f"**`{node.name}`**  :gray[{node.kind.replace('_', ' ')}]")
+    st.markdown(f"**`{node.name}`** `#{node.id}`  :gray[{node.kind.replace('_', ' ')}]")
     _draw_origin(node)
     _draw_saved(node.saved)
     edges, attributes = st.columns(2, gap="large")
@@ -119,10 +119,10 @@ def _draw_inputs(node: Node) -> None:
 
 
 def _draw_edges(graph: Graph, node: Node) -> None:
-    st.markdown("next_functions")
+    st.markdown("Its own gradients go to")
     out = [edge for edge in graph.edges if edge.source == node.id]
     st.dataframe(
-        pd.DataFrame({"output_nr": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
+        pd.DataFrame({"next_functions": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
         hide_index=True,
         width="stretch",
     )
@@ -137,7 +137,7 @@ def _target(graph: Graph, edge: Edge) -> str:
         return "None: a constant, or needs no gradient"
     target = graph.nodes[edge.target]
     name = f"AccumulateGrad of {target.variable}" if target.variable else target.name
-    return f"{name}, input {edge.input_nr}"
+    return f"{name} #{target.id}, its output {edge.input_nr}"
 
 
 def draw_group(address: str, members: Sequence[Node]) -> None:

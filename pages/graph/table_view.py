@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -9,8 +10,11 @@ import streamlit as st
 
 from engine.figures.palette import Theme
 from engine.figures.saved_by_module import draw_saved_by_module
-from engine.figures.units import format_shape
-from engine.graph.spec import Graph, Node, Traced
+from engine.figures.units import format_shape, format_significant
+from engine.graph.spec import Graph, Leaf, Node, Traced
+
+ROW_HEIGHT = 35
+"""Pixels of one row of a Streamlit table."""
 
 
 def node_table(graph: Graph) -> pd.DataFrame:
@@ -54,7 +58,7 @@ def draw_node_table(graph: Graph) -> None:
             on_click="ignore",
         )
     st.caption(f"{len(table)} of {len(graph.nodes)} nodes")
-    st.dataframe(table, hide_index=True, width="stretch", height=480, key="node-table")
+    st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 480), key="node-table")
 
 
 def filter_table(table: pd.DataFrame, text: str, kinds: Sequence[str]) -> pd.DataFrame:
@@ -65,8 +69,8 @@ def filter_table(table: pd.DataFrame, text: str, kinds: Sequence[str]) -> pd.Dat
 
 
 def leaf_table(traced: Traced) -> pd.DataFrame:
-    """One row per leaf: its gradient after backward, or why there is none."""
-    leaves = traced.leaves
+    """One row per leaf, those without gradient first, then non-finite ones: its gradient, or why there is none."""
+    leaves = sorted(traced.leaves, key=_urgency)
     return pd.DataFrame(
         {
             "name": [leaf.name for leaf in leaves],
@@ -76,27 +80,52 @@ def leaf_table(traced: Traced) -> pd.DataFrame:
             "requires_grad": [leaf.requires_grad for leaf in leaves],
             "is_leaf": [leaf.is_leaf for leaf in leaves],
             "uses": [leaf.uses for leaf in leaves],
-            "‖grad‖": [leaf.grad_norm for leaf in leaves],
-            "why .grad is None": [leaf.explanation for leaf in leaves],
+            "‖grad‖": [gradient_text(leaf) for leaf in leaves],
+            "why .grad is None": [note_on(leaf) for leaf in leaves],
         }
     )
+
+
+def _urgency(leaf: Leaf) -> tuple[bool, bool]:
+    return leaf.grad_norm is not None, leaf.grad_norm is not None and math.isfinite(leaf.grad_norm)
+
+
+def gradient_text(leaf: Leaf) -> str:
+    """The norm in three digits, nan and ∞ as such, "None" without a gradient; a layout that is not strided is named."""
+    if leaf.grad_norm is None:
+        return "None"
+    layout = "" if leaf.grad_layout in ("", "strided") else f" ({leaf.grad_layout})"
+    return format_significant(leaf.grad_norm) + layout
+
+
+def note_on(leaf: Leaf) -> str:
+    """Why there is no gradient, or what is wrong with the one there is; nothing for an ordinary one."""
+    if leaf.grad_norm is not None and not math.isfinite(leaf.grad_norm):
+        return f"there is a gradient, and it holds {'nan' if math.isnan(leaf.grad_norm) else 'inf'}"
+    return leaf.explanation if leaf.why else ""
 
 
 def draw_leaf_table(traced: Traced) -> None:
     """The leaf table, the leaves without gradient first."""
     table = leaf_table(traced)
-    table = table.sort_values("‖grad‖", na_position="first", kind="stable") if len(table) else table
     st.dataframe(
         table,
         hide_index=True,
         width="stretch",
-        height=min(38 * (len(table) + 1), 420),
+        height=table_height(len(table), 420),
         column_config={
-            "‖grad‖": st.column_config.NumberColumn(format="%.3g", help="2-norm of `tensor.grad`, in double precision"),
+            "‖grad‖": st.column_config.TextColumn(
+                help="2-norm of `tensor.grad` in double precision", alignment="right"
+            ),
             "uses": st.column_config.NumberColumn(help="edges into its AccumulateGrad"),
             "why .grad is None": st.column_config.TextColumn(width="large"),
         },
     )
+
+
+def table_height(rows: int, most: int) -> int:
+    """Pixels for the rows and the header, at most `most`."""
+    return min(ROW_HEIGHT * (rows + 1) + 3, most)
 
 
 def draw_modules(traced: Traced) -> None:

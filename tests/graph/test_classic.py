@@ -6,9 +6,10 @@ import sys
 import pytest
 
 from engine import Fault, run
+from engine.graph.classic import crossed_ranks
 from engine.graph.experiment import draw_torchviz, price
-from engine.graph.spec import ClassicSpec, GraphSpec
-from engine.models.architecture import Expression, Mlp, Recurrent
+from engine.graph.spec import ClassicSpec, Edge, Graph, GraphSpec, Node
+from engine.models.architecture import Expression, Mlp, Recurrent, TiedLoop
 from engine.models.build import Built
 from engine.models.spec import ModelSpec
 from engine.runner.faults import size
@@ -44,10 +45,27 @@ def test_large_graphs_are_refused_with_their_count():
 
 def test_deep_graphs_do_not_recurse_to_death():
     before = sys.getrecursionlimit()
-    result = drawn(Recurrent(cell="hand_written_lstm", steps=200, width=4), maximum_nodes=5000)
+    result = drawn(
+        Recurrent(cell="hand_written_lstm", steps=200, width=4), maximum_nodes=5000, maximum_crossed_ranks=10**8
+    )
     assert result.error is None
     assert result.dot.count("->") > 3000
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(("steps", "is_drawn"), [(24, True), (60, False)])
+def test_a_shared_weight_is_only_drawn_while_dot_can_lay_it_out(steps, is_drawn):
+    result = drawn(TiedLoop(steps=steps))
+    assert bool(result.dot) == is_drawn
+    assert ("ranks" in " ".join(result.cautions)) != is_drawn
+
+
+def test_crossed_ranks_by_hand():
+    """a -> b -> c -> d with a -> d: that edge passes the ranks of b and c; a -> c passes one."""
+    nodes = tuple(Node(i, "Op", "operation", i, (), (), (), "", None) for i in range(4))
+    pairs = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]
+    graph = Graph(nodes=nodes, edges=tuple(Edge(a, 0, b, 0) for a, b in [*pairs, (3, None)]), roots=())
+    assert crossed_ranks(graph) == 3
 
 
 def test_cautions_say_what_the_picture_hides():
