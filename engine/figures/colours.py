@@ -80,11 +80,13 @@ def _by_kind(labels: Labels, visible: Sequence[Item]) -> Colouring:
 
 
 def _extras(labels: Labels, visible: Sequence[Item]) -> set[int]:
-    """Legend entries that stand beside any colouring: leaf markers, dropped slots, differences."""
+    """Legend entries that stand beside any colouring: leaf markers, dropped and empty slots, marks on boxes."""
     found = {_POSITION[leaf.kind] for item in visible for leaf in labels.text(item, False).leaves}
     for item in visible:
         if labels.text(item, False).dropped:
             found.add(_POSITION["dropped"])
+        if labels.text(item, False).empty:
+            found.add(_POSITION["empty"])
         if labels.mark(item):
             found.add(_POSITION[labels.mark(item)])
         if labels.text(item, False).outputs:

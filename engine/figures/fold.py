@@ -33,12 +33,16 @@ COPIES = frozenset({"ToCopyBackward", "CopyBackward", "ToBackward"})
 
 
 class LeafUse(msgspec.Struct, frozen=True):
-    """One use of a leaf by the box that shows it: AccumulateGrad node, name, owner kind, nodes on the way."""
+    """One use of a leaf by the box that shows it: AccumulateGrad node, name, owner kind, nodes on the way.
+
+    `slots` are the places in the box's `next_functions` that it comes in by; several when a folded view is used twice.
+    """
 
     node: int
     name: str
     kind: str
     through: tuple[str, ...]
+    slots: tuple[int, ...] = ()
 
 
 class Folded(msgspec.Struct, frozen=True):
@@ -138,13 +142,16 @@ def _gather(
     uses: dict[int, int] = {}
     copies: dict[int, int] = {}
     before: dict[int, list[int]] = {}
+    entries = _entries(graph, host)
     for number, edge in enumerate(graph.edges):
         if edge.target is None or host[edge.target] != -1:
             continue
         leaf, box = graph.nodes[edge.target], host[edge.source]
         if as_markers:
             through = () if box == edge.source else (operation_name(graph.nodes[edge.source].name),)
-            leaves.setdefault(box, []).append(LeafUse(leaf.id, leaf_name(leaf), leaf_kind(leaf, kinds), through))
+            slots = (edge.output_nr,) if box == edge.source else entries[edge.source]
+            use = LeafUse(leaf.id, leaf_name(leaf), leaf_kind(leaf, kinds), through, slots)
+            leaves.setdefault(box, []).append(use)
         else:
             uses[number] = len(graph.nodes) + len(copies)
             copies[uses[number]] = leaf.id
@@ -153,11 +160,25 @@ def _gather(
         order=tuple(box for i in order if host[i] == i for box in (*before.get(i, ()), i)),
         host=tuple(host),
         absorbed={index: tuple(found) for index, found in absorbed.items()},
-        leaves={index: tuple(found) for index, found in leaves.items()},
+        leaves={index: tuple(sorted(found, key=lambda use: use.slots)) for index, found in leaves.items()},
         keys=tuple(keys),
         uses=uses,
         copies=copies,
     )
+
+
+def _entries(graph: Graph, host: list[int]) -> dict[int, tuple[int, ...]]:
+    """The slots of its box that every absorbed node feeds, through other absorbed nodes or directly."""
+    inward: dict[int, list[tuple[int, int]]] = {}
+    for edge in graph.edges:
+        if edge.target is not None and host[edge.target] not in (edge.target, -1):
+            inward.setdefault(edge.target, []).append((edge.source, edge.output_nr))
+    found = {}
+    for index, links in inward.items():
+        while links[0][0] != host[index]:
+            links = inward[links[0][0]]
+        found[index] = tuple(sorted(slot for _, slot in links))
+    return found
 
 
 def leaf_name(node: Node) -> str:

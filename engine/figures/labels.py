@@ -9,6 +9,15 @@ import msgspec
 
 from engine.figures.fold import Folded, box_kind, is_leaf, leaf_kind, leaf_name, operation_name
 from engine.figures.hierarchy import Item
+from engine.figures.slots import (
+    empty_slots,
+    modified_line,
+    modified_slots,
+    modified_tips,
+    order_matters,
+    unused_line,
+    unused_outputs,
+)
 from engine.figures.units import format_bytes, format_count, format_shape, shorten
 from engine.graph.spec import Graph, Node
 
@@ -57,13 +66,12 @@ class Labels:
         self.around: dict[str, str] = {}
         """Path of the open frame around each visible box, by address."""
         self._outputs: dict[int, list[str]] = {}
-        self._empty: dict[int, list[int]] = {}
+        self._empty = empty_slots(graph)
+        self._unused = unused_outputs(graph)
+        self._modified = frozenset(node.id for node in graph.nodes if modified_slots([node]))
         for root in graph.roots:
             if root.node is not None:
                 self._outputs.setdefault(root.node, []).append(root.name)
-        for edge in graph.edges:
-            if edge.target is None:
-                self._empty.setdefault(folded.host[edge.source], []).append(edge.output_nr)
 
     def members(self, item: Item) -> tuple[int, ...]:
         """Node ids a box stands for: boxes inside, what they absorbed, and their leaves."""
@@ -81,11 +89,12 @@ class Labels:
         return {self.names[node.id]: (node.id,) for node in self.graph.nodes if is_leaf(node)}
 
     def mark(self, item: Item) -> str:
-        """ "added" when nothing in the box has a partner in run A, for a group also "added" with some."""
-        if not self.added or item.first >= item.last:
+        """ "added" when nothing in the box has a partner in run A, for a group also with some; else "modified"."""
+        if item.first >= item.last:
             return ""
+        stale = "modified" if any(i in self._modified for i in self.members(item)) else ""
         own = [self.folded.copies.get(box, box) for box in self.folded.order[item.first : item.last]]
-        return "added" if (any if item.children else all)(i in self.added for i in own) else ""
+        return "added" if (any if item.children else all)(i in self.added for i in own) else stale
 
     def text(self, item: Item, is_open: bool) -> Text:
         """The words of a box (closed) or frame (open)."""
@@ -108,6 +117,9 @@ class Labels:
         lines = [shorten(path, 34)] if path else []
         lines += [" · ".join(facts)] if facts else []
         lines += [_dropped(dropped)] if dropped else []
+        modified = len(modified_slots([node, *absorbed]))
+        lines += [modified_line(modified)] if modified else []
+        lines += [unused_line(self._unused[node.id])] if node.id in self._unused else []
         leaves = self._markers(node)
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         title = shorten(operation_name(node.name), 30)
@@ -119,7 +131,7 @@ class Labels:
             saved_bytes=saved,
             dropped=dropped,
             outputs=outputs,
-            empty=tuple(sorted(self._empty.get(node.id, ()))),
+            empty=self._empty.get(node.id, ()),
             tooltip=self._tooltip(node, absorbed, saved),
             size=size_for(title, lines, leaves, outputs),
         )
@@ -129,25 +141,28 @@ class Labels:
         lines += [f"in {shorten(node.module, 80)}"] if node.module else []
         lines += [f"output {i}: {_tensor(m.shape, m.dtype)}" for i, m in enumerate(node.inputs[:4])]
         lines += [f"saves {format_bytes(saved)} in {len(node.saved)} slots"] if node.saved else []
-        lines += (
-            [f"empty slots: {', '.join(map(str, sorted(self._empty[node.id])[:8]))}"] if node.id in self._empty else []
-        )
+        lines += [f"empty slots: {', '.join(map(str, self._empty[node.id][:8]))}"] if node.id in self._empty else []
+        lines += modified_tips([node, *absorbed])
         lines += [f"folded in: {', '.join(operation_name(n.name) for n in absorbed[:6])}"] if absorbed else []
         if node.source is not None:
             lines.append(shorten(f"{node.source.file}:{node.source.line}  {node.source.text}", 90))
         return tuple(lines)
 
     def _markers(self, node: Node) -> tuple[Marker, ...]:
-        found = []
-        for use in self.folded.leaves.get(node.id, ()):
+        uses, empty = self.folded.leaves.get(node.id, ()), self._empty.get(node.id, ())
+        numbered = order_matters(uses, empty)
+        found = [(slot, _empty_marker(slot)) for slot in (empty if numbered else ())]
+        for use in uses:
             leaf = self.graph.nodes[use.node]
             shape = format_shape(leaf.inputs[0].shape) if leaf.inputs else ""
             short = use.name.rpartition(".")[2]
             through = f" through {' and '.join(use.through)}" if use.through else ""
             tip = f"{shorten(use.name, 80)} {shape}{through}"
-            text = f"{shorten(short, 18)} {shape}".strip()
-            found.append(Marker(self.names[leaf.id], text, use.kind, tip, round(SMALL * len(text) + 24)))
-        return tuple(found)
+            slots = ", ".join(map(str, use.slots))
+            text = f"{slots + ': ' if numbered else ''}{shorten(short, 18)} {shape}".strip()
+            tip += f", input {slots}" if slots else ""
+            found.append((use.slots[0], Marker(self.names[leaf.id], text, use.kind, tip, room_for(text))))
+        return tuple(marker for _, marker in sorted(found, key=lambda entry: entry[0]))
 
     def _leaf_box(self, node: Node) -> Text:
         shape = _tensor(node.inputs[0].shape, node.inputs[0].dtype) if node.inputs else ""
@@ -175,6 +190,8 @@ class Labels:
         facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
         held = [f"saves {format_bytes(saved)}"] if saved else []
         lines = [" · ".join(facts), *held, *([_dropped(dropped)] if dropped else [])]
+        modified = len(modified_slots(nodes))
+        lines += [modified_line(modified)] if modified else []
         title = self._group_title(item)
         outputs = tuple(shorten(name, 40) for i in ids for name in self._outputs.get(i, ()))
         inside = Counter(operation_name(node.name) for node in nodes if not is_leaf(node)).most_common(12)
@@ -222,10 +239,24 @@ def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: 
     """Width and height that hold the words, within limits; the canvas shortens what still does not fit."""
     widest = max([TITLE * len(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
     widest = max(widest, max((leaf.width for leaf in leaves[:MARKERS]), default=0.0) + 16)
-    widest = max(widest, max((SMALL * len(name) + 40 for name in outputs), default=0.0))
+    widest = max(widest, SMALL * len(", ".join(outputs)) + 44 if outputs else 0.0)
     width = min(MAXIMUM, max(MINIMUM, widest))
     rows = marker_rows(leaves, width - 16)
     return round(width), 26.0 + 15 * len(lines) + 19 * rows + (3 if rows else 0) + (17 if outputs else 0) + 4
+
+
+def room_for(text: str) -> int:
+    """Pixels a marker needs for all of `text`: its mark and its letters, which few and wide ones make count."""
+    return round(
+        24 + sum(10 if c in "mwMW@%" else 8 if c.isupper() else 12 if ord(c) > 0x2E80 else SMALL for c in text)
+    )
+
+
+def _empty_marker(slot: int) -> Marker:
+    text = f"{slot}: None"
+    return Marker(
+        "", text, "empty", f"input {slot} is empty: a constant, or a tensor that needs no gradient", room_for(text)
+    )
 
 
 def marker_rows(leaves: tuple[Marker, ...], room: float) -> int:

@@ -43,6 +43,8 @@ MARKS: dict[str, str] = {
     "minus": "M0 3.8H10V6.2H0Z",
     "disk": "M0 0H8L10 2V10H0ZM2.4 0V3H7V0ZM2 5.4V10H8V5.4Z",
     "stack": "M0 0H7V2H2V7H0ZM3 3H10V10H3Z",
+    "stub": "M5 0A3.4 3.4 0 1 1 4.99 0ZM5 1.5A1.9 1.9 0 1 0 5.01 1.5ZM4.2 6.6H5.8V10H4.2Z",
+    "warning": "M5 .2L10 9.6H0ZM4.2 3.4V6.5H5.8V3.4ZM4.2 7.2V8.6H5.8V7.2Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -86,6 +88,8 @@ _MEANINGS = (
     Meaning("recomputed", "recomputed", "#a2620a", "#f5b95c", "loop"),
     Meaning("gradient", "gradient", "#7836b0", "#c796ff", "arrow_down"),
     Meaning("non_finite", "non-finite", "#c2002f", "#ff6b81", "cross"),
+    Meaning("modified", "saved, then modified in place", "#c2002f", "#ff6b81", "warning"),
+    Meaning("empty", "empty slot", "#5d6b7c", "#93a1b3", "stub"),
     Meaning("added", "added since A", "#007f8a", "#3fd0da", "plus"),
     Meaning("removed", "removed since A", "#a3243f", "#ff8298", "minus"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),

@@ -73,7 +73,7 @@ function hover(view, [x, y]) {
     view.litWire = wire;
     view.repaint();
   }
-  if (hit?.leaf) view.chrome.tooltip([hit.leaf.tooltip, "leaf: its gradient accumulates here"], x, y);
+  if (hit?.leaf) view.chrome.tooltip([hit.leaf.tooltip, ...(hit.leaf.address ? ["leaf: its gradient accumulates here"] : [])], x, y);
   else if (box) view.chrome.tooltip([...box.tooltip, ...(box.role === "node" ? [] : [`double click to ${box.role === "group" ? "open" : "close"}`])], x, y);
   else view.chrome.tooltip(wire?.lines, x, y);
 }
@@ -89,7 +89,7 @@ function leave(view) {
 function click(view, [x, y]) {
   const hit = view.boxAt(x, y);
   if (hit?.chevron) view.toggle(hit.box);
-  else view.select(hit ? (hit.leaf?.address ?? hit.box.address) : null);
+  else view.select(hit ? (hit.leaf?.address || hit.box.address) : null);
 }
 
 function keyDown(view, event) {

@@ -174,8 +174,13 @@ class Painter extends WordPainter {
     const y = backward ? place.y + place.height : place.y;
     context.strokeStyle = this.theme.line;
     context.lineWidth = 1.2;
-    box.empty.slice(0, 5).forEach((_, i) => {
-      const x = place.x + place.width - 12 - 10 * i;
+    const shown = box.empty.slice(0, 5);
+    const step = 22;
+    context.font = this.font(500, 9);
+    context.fillStyle = this.theme.muted;
+    shown.forEach((slot, i) => {
+      const x = place.x + place.width - 18 - step * (shown.length - 1 - i);
+      context.fillText(String(slot), x + 5, y + up * 8.5);
       context.beginPath();
       context.moveTo(x, y);
       context.lineTo(x, y + up * 6);

@@ -94,13 +94,16 @@ class WordPainter {
       const { accent, fill } = this.colour(scene, index);
       leaf.place = { x: place.x + 10 + x, y, width, height: 16 };
       rounded(context, leaf.place, 8);
-      context.fillStyle = fill;
+      const empty = leaf.kind === "empty";
+      context.fillStyle = empty ? this.theme.background : fill;
       context.fill();
       context.strokeStyle = accent;
       context.lineWidth = 1;
+      if (empty) context.setLineDash([3, 2]);
       context.stroke();
+      context.setLineDash([]);
       this.mark(context, scene.marks[index], leaf.place.x + 6, y + 4.2, 0.76, accent);
-      context.fillStyle = this.theme.text;
+      context.fillStyle = empty ? this.theme.muted : this.theme.text;
       context.fillText(this.fitted(context, leaf.text, width - 22), leaf.place.x + 17, y + 8.5);
       x += width + 4;
     });
