@@ -15,7 +15,7 @@ from engine.figures.hierarchy import Item, build_tree
 from engine.figures.labels import Labels, Marker, Text
 from engine.figures.units import format_count
 from engine.figures.view import GraphView
-from engine.figures.wires import Bundle, wire_lines, wire_note
+from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
 from engine.graph.spec import Graph
 
 
@@ -48,7 +48,10 @@ class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One or more edges between two boxes, by index: cubic segments, how many edges, and what they carry in words."""
+    """One or more edges between two boxes, by index: cubic segments, how many edges, and what they carry in words.
+
+    `outputs` is "#2" beside the producing box when the edges come from other outputs than its first.
+    """
 
     source: int
     target: int
@@ -56,6 +59,7 @@ class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
     edges: int
     lines: tuple[str, ...]
     mark: str
+    outputs: str = ""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,7 +202,7 @@ def _wires(
         mark = "added" if "added" in (boxes[source].mark, boxes[target].mark) else ""
         lines = (*wire_lines(graph, bundle), *wire_note(bundle))
         rounded = tuple(round(value, 1) for value in curve)
-        wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark))
+        wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark, output_numbers(bundle)))
     return tuple(wires)
 
 

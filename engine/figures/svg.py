@@ -25,6 +25,7 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
     width, height = max(scene.width, 320) + 2 * MARGIN, max(scene.height, 60) + 2 * MARGIN
     body = [_frame(box, theme) for box in scene.boxes if box.role == "frame"]
     body += [_wire(wire, theme) for wire in scene.wires]
+    body += [_output_numbers(wire, scene.direction, theme) for wire in scene.wires if wire.outputs]
     body += [_box(scene, box, theme) for box in scene.boxes if box.role != "frame"]
     if not scene.boxes:
         body.append(_text(0, 24, scene.summary, 14, 500, MUTED[theme], 2000))
@@ -78,6 +79,11 @@ def _wire(wire: Wire, theme: Theme) -> str:
         f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" stroke="{colour}" '
         f'stroke-width="1.3" marker-end="url(#head)"><title>{safe(chr(10).join(wire.lines))}</title></path>'
     )
+
+
+def _output_numbers(wire: Wire, direction: str, theme: Theme) -> str:
+    x, y = wire.curve[:2] if direction == "forward" else wire.curve[-2:]
+    return _text(x + 5, y + 12 if direction == "forward" else y - 8, wire.outputs, 10, 600, TEXT[theme], 120)
 
 
 def _box(scene: Scene, box: Box, theme: Theme) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from engine.figures.fold import Folded, operation_name
 from engine.figures.hierarchy import Item
+from engine.figures.slots import listed
 from engine.figures.units import format_shape
 from engine.graph.spec import Edge, Graph
 
@@ -51,6 +52,14 @@ def wire_note(bundle: Bundle) -> tuple[str, ...]:
     """How many edges of the bundle are not spelled out."""
     hidden = len(bundle.edges) - LISTED
     return (f"and {hidden} more edges",) if hidden > 0 else ()
+
+
+def output_numbers(bundle: Bundle) -> str:
+    """ "#2" where outputs beyond the producer's first are carried, "#0, 2" for several; "" for a closed group."""
+    if bundle.source.children or not any(edge.input_nr for edge in bundle.edges):
+        return ""
+    own = {edge.input_nr for edge in bundle.edges if edge.target == bundle.source.node}
+    return f"#{listed(sorted(own))}" if any(own) else ""
 
 
 def _line(graph: Graph, edge: Edge) -> str:

@@ -125,3 +125,22 @@ def test_joined_outputs_and_short_markers_have_room_for_all_their_text():
 
 def test_linear_stays_calm():
     assert texts(linear_relu(), "Addmm") == ["bias (8,)", "weight 8×8"]
+
+
+@pytest.mark.parametrize(
+    ("used", "shown"), [((0, 0), [""]), ((2, 2), ["#2"]), ((0, 2), ["#0, 2"]), ((2, 1, 0), ["#0, 1, 2"])]
+)
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_wires_say_which_output_they_come_from(used, shown, direction):
+    scene = build_scene(unbind(used), GraphView(direction=direction))
+    assert [wire.outputs for wire in scene.wires] == shown
+    assert all(f">{text}</text>" in scene_svg(scene) for text in shown if text)
+
+
+def test_output_numbers_of_a_closed_group_would_be_ambiguous():
+    made = unbind((0, 2))
+    inside = tuple(msgspec.structs.replace(n, module="m") if n.id else n for n in made.nodes)
+    extra = node(3, "ExpBackward0", "m", sequence=0)
+    grouped = msgspec.structs.replace(made, nodes=(*inside, extra), edges=(*made.edges, Edge(0, 2, 3, 0)))
+    assert "#0, 2" in [wire.outputs for wire in build_scene(grouped).wires]
+    assert [wire.outputs for wire in build_scene(grouped, GraphView(expanded=())).wires] == [""]

@@ -29,6 +29,7 @@ class Painter extends WordPainter {
     scene.boxes.forEach((box) => {
       if (box.role !== "frame" && state.sees(box)) this.box(context, scene, box, state);
     });
+    this.outputNumbers(context, scene, state);
     scene.boxes.forEach((box) => {
       if (box.role === "frame" && state.sees(box)) this.header(context, scene, box, state, zoom);
     });
@@ -51,6 +52,22 @@ class Painter extends WordPainter {
     });
     state.lit.forEach((wire) => this.wire(context, wire, this.theme.primary, 2.2, state));
     context.restore();
+  }
+
+  // "#2" where a wire leaves its box by another output than the first.
+  outputNumbers(context, scene, state) {
+    if (state.zoom <= 0.5) return;
+    context.font = this.font(600, 10);
+    context.textBaseline = "middle";
+    scene.wires.forEach((wire) => {
+      if (!wire.outputs || !state.seesBounds(wire.bounds)) return;
+      const [x, y] = state.backward ? wire.curve.slice(-2) : wire.curve;
+      const middle = state.backward ? y - 12 : y + 9;
+      context.fillStyle = this.theme.background;
+      context.fillRect(x + 3, middle - 6, context.measureText(wire.outputs).width + 4, 12);
+      context.fillStyle = this.theme.text;
+      context.fillText(wire.outputs, x + 5, middle);
+    });
   }
 
   wire(context, wire, colour, width, state) {
