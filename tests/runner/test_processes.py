@@ -118,7 +118,9 @@ def test_nothing_left_behind_after_many_jobs(forking):
 
 
 WAITING_APP = (
-    "import sys, time; from engine import engine_status, run, submit\n"
+    "import signal, sys, time; from engine import engine_status, run, submit\n"
+    # A test run in the background inherits a SIGINT that is ignored.
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "from tests.runner.misbehaving.spec import EchoSpec, SleepSpec\n"
     "text, job = run(EchoSpec(text='hello')).text, submit(SleepSpec(seconds=19))\n"
     "while job.stage != 'sleeping': time.sleep(0.01)\n"
