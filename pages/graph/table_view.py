@@ -74,14 +74,14 @@ def leaf_table(traced: Traced) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "name": [leaf.name for leaf in leaves],
-            "what": [leaf.kind for leaf in leaves],
+            "‖grad‖": [gradient_text(leaf) for leaf in leaves],
+            "why .grad is None": [note_on(leaf) for leaf in leaves],
             "shape": [format_shape(leaf.shape) for leaf in leaves],
             "dtype": [leaf.dtype for leaf in leaves],
             "requires_grad": [leaf.requires_grad for leaf in leaves],
             "is_leaf": [leaf.is_leaf for leaf in leaves],
             "uses": [leaf.uses for leaf in leaves],
-            "‖grad‖": [gradient_text(leaf) for leaf in leaves],
-            "why .grad is None": [note_on(leaf) for leaf in leaves],
+            "what": [leaf.kind for leaf in leaves],
         }
     )
 

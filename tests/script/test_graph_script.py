@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import shutil
 import subprocess
 import sys
 import warnings
@@ -152,21 +151,23 @@ def test_a_script_names_nothing_of_the_project(model):
     assert recipe.count("\n") <= 40
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is a development tool")
+RUFF = (sys.executable, "-m", "ruff")
+
+
 def test_scripts_are_in_ruffs_style(tmp_path):
     for number, model in enumerate([*EVERY, *FAILING]):
         for kind in (GraphSpec, ClassicSpec):
             (tmp_path / f"{kind.__name__}_{number}.py").write_text(script_for(kind(model=model)), encoding="utf-8")
     rules = ["--isolated", "--line-length", "120"]
     lint = subprocess.run(
-        ["ruff", "check", *rules, "--select", "E,F,W,I,UP,B,C4,PIE,RET", "--ignore", "E731", str(tmp_path)],
+        [*RUFF, "check", *rules, "--select", "E,F,W,I,UP,B,C4,PIE,RET", "--ignore", "E731", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert lint.returncode == 0, lint.stdout[-3000:]
     layout = subprocess.run(
-        ["ruff", "format", *rules, "--diff", str(tmp_path)], capture_output=True, text=True, check=False
+        [*RUFF, "format", *rules, "--diff", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert layout.returncode == 0, layout.stdout[-3000:]
 
