@@ -119,10 +119,10 @@ def _draw_inputs(node: Node) -> None:
 
 
 def _draw_edges(graph: Graph, node: Node) -> None:
-    st.markdown("Its own gradients go to")
+    st.markdown("next_functions: where its own gradients go")
     out = [edge for edge in graph.edges if edge.source == node.id]
     st.dataframe(
-        pd.DataFrame({"next_functions": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
+        pd.DataFrame({"slot": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
         hide_index=True,
         width="stretch",
     )

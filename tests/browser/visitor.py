@@ -6,11 +6,12 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Playwright, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
@@ -23,7 +24,10 @@ FLAGS = [
     "--font-render-hinting=none",
 ]
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'
 DRAWN_TIMEOUT_MS = 30_000
+ANSWER_MS = 1500
+CHOOSE_TRIES = 4
 SETTLE_MS = 120
 UNFOLD_MS = 600
 STILL_MS, STILL_TRIES = 350, 20
@@ -84,6 +88,12 @@ class Visitor:
     def open(self, path: str = "", **query: str | int | bool) -> Visitor:
         named = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items()}
         self.page.goto(f"{self.address}/{path}" + (f"?{urlencode(named)}" if named else ""))
+        return self.wait()
+
+    def wait_for_answer(self) -> Visitor:
+        """Like `wait`, after what reruns the script: on a busy machine the page stays idle for a moment first."""
+        with suppress(PlaywrightTimeoutError):
+            self.page.wait_for_selector(RUNNING, timeout=ANSWER_MS)
         return self.wait()
 
     def wait(self) -> Visitor:
@@ -147,21 +157,28 @@ class Visitor:
         self.picture.scroll_into_view_if_needed()
         click = self.picture.dblclick if double else self.picture.click
         click(position={"x": x, "y": y})
-        return self.wait()
+        return self.wait_for_answer()
 
     def control(self, key: str) -> Locator:
         """The element of the widget with this key, as Streamlit marks it."""
         return self.page.locator(f".st-key-{re.sub(r'[^a-zA-Z0-9_-]', '-', key)}").first
 
     def choose(self, key: str, option: str) -> Visitor:
-        """Pick an option of a selectbox."""
+        """Pick an option of a selectbox; a rerun that comes just then closes its list, so once more."""
+        wanted = self.page.get_by_role("option", name=option, exact=True)
+        for _ in range(CHOOSE_TRIES - 1):
+            self.control(key).get_by_role("combobox").click()
+            with suppress(PlaywrightTimeoutError):
+                wanted.click(timeout=ANSWER_MS)
+                return self.wait_for_answer()
+            self.page.keyboard.press("Escape")
         self.control(key).get_by_role("combobox").click()
-        self.page.get_by_role("option", name=option, exact=True).click()
-        return self.wait()
+        wanted.click()
+        return self.wait_for_answer()
 
     def toggle(self, key: str) -> Visitor:
         self.control(key).locator("label").first.click()
-        return self.wait()
+        return self.wait_for_answer()
 
     def unfold(self, key: str) -> Visitor:
         """Open an expander."""
@@ -172,7 +189,7 @@ class Visitor:
     def press(self, key: str) -> Visitor:
         """Click a button."""
         self.control(key).get_by_role("button").first.click()
-        return self.wait()
+        return self.wait_for_answer()
 
     def metric(self, label: str) -> Locator:
         return self.page.locator('[data-testid="stMetric"]').filter(has_text=label)
