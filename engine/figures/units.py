@@ -67,16 +67,6 @@ def format_shape(shape: Sequence[int] | None) -> str:
     return "×".join(map(str, shape)) if shape else "scalar"
 
 
-def format_delta(value: float, reference: float) -> str:
-    """How far `value` is from `reference`, signed: "+12.0 %", "−50.0 %", "±0", "new"."""
-    if value == reference:
-        return "±0"
-    if reference == 0 or not math.isfinite(value) or not math.isfinite(reference):
-        return "new" if reference == 0 else "n/a"
-    percent = (value - reference) / abs(reference) * 100
-    return f"{'+' if percent > 0 else ''}{format_significant(percent)} %"
-
-
 def shorten(text: str, characters: int) -> str:
     """`text` on one line, at most `characters` long, cut in the middle so that both ends stay readable."""
     line = " ".join(text[: 4 * characters + 64].split()) if len(text) > 4 * characters + 64 else " ".join(text.split())

@@ -12,7 +12,6 @@ from engine.figures.units import (
     BYTE_UNITS,
     format_bytes,
     format_count,
-    format_delta,
     format_exact_bytes,
     format_shape,
     format_significant,
@@ -87,12 +86,6 @@ def test_counts_shapes_and_deltas():
     assert format_count(1234567) == "1\u202f234\u202f567"
     assert format_exact_bytes(13_107_200) == "13\u202f107\u202f200 B"
     assert [format_shape(s) for s in ((4, 64), (7,), (), None)] == ["4×64", "(7,)", "scalar", "symbolic"]
-    assert [format_delta(*pair) for pair in ((5, 5), (1, 0), (112, 100), (50, 100))] == [
-        "±0",
-        "new",
-        "+12.0 %",
-        "−50.0 %",
-    ]
 
 
 @given(st.text(max_size=400), st.integers(3, 60))
