@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import gc
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -37,6 +36,7 @@ class _Running(msgspec.Struct):
     job: int
     private: Path
     deadline_s: float
+    shared_bytes: int
     timed_out: bool = False
 
 
@@ -48,8 +48,6 @@ class ForkServer:
         self._running: dict[int, _Running] = {}  # by process id
         self._decoder = msgspec.msgpack.Decoder(wire.ToServer)
         self._extra = wire.extra_modules()
-        # A worker's peak starts at this process's own, whose pages it shares.
-        self._own_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -119,7 +117,7 @@ class ForkServer:
         os.close(stream_fd)
         with contextlib.suppress(OSError):  # the worker does the same; whoever comes first
             os.setpgid(pid, pid)
-        self._running[pid] = _Running(start.job, private, time.monotonic() + start.wall_s)
+        self._running[pid] = _Running(start.job, private, time.monotonic() + start.wall_s, _resident_bytes(pid))
 
     def _become_worker(self, stream_fd: int, private: Path, server_pid: int) -> NoReturn:
         code = 1
@@ -150,7 +148,7 @@ class ForkServer:
         _, status, usage = os.wait4(ended.si_pid, 0)
         if one is not None:
             self._kill_orphans()
-            self._report(one, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 - self._own_bytes)
+            self._report(one, status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 - one.shared_bytes)
         return True
 
     def _report(self, one: _Running, status: int, cpu_s: float, peak_bytes: int) -> None:
@@ -184,6 +182,14 @@ def _detach_from_server(server_pid: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+
+
+def _resident_bytes(pid: int) -> int:
+    """What a worker shares with this process at its start. This one's ru_maxrss would not do: exec inherits it."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _kill_group(pid: int) -> None:

@@ -103,6 +103,7 @@ def end(spec, progress):
         "exit_0": lambda: os._exit(0),
         "exit_3": lambda: os._exit(3),
         "sigkill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "segfault_when_full": lambda: ctypes.string_at(len(bytearray(b"x" * (110 << 20))) * 0),
         "cpp_terminate": lambda: os.kill(os.getpid(), signal.SIGILL),
     }[spec.how]()
 

@@ -67,7 +67,7 @@ class BurnSpec(_Local, frozen=True, kw_only=True):
     limits: ClassVar[Limits] = Limits(wall_s=20.0, cpu_s=1)
 
 
-End = Literal["segfault", "abort", "exit_0", "exit_3", "sigkill", "cpp_terminate"]
+End = Literal["segfault", "abort", "exit_0", "exit_3", "sigkill", "cpp_terminate", "segfault_when_full"]
 
 
 class EndSpec(_Local, frozen=True, kw_only=True):
