@@ -1,0 +1,198 @@
+"""What can be asked about a tensor's storage and a chain of operations on it, and what comes back."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from engine.runner.contract import Result, Spec
+from engine.storage.operations import Step
+from engine.timing.spec import Comparison
+
+Dtype = Literal[
+    "float32",
+    "float64",
+    "float16",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "bool",
+]
+Fill = Literal["arange", "zeros", "ones", "normal"]
+MemoryFormat = Literal["contiguous", "channels_last", "channels_last_3d"]
+Write = Literal["none", "add_", "mul_", "zero_"]
+
+MAXIMUM_DIMS = 6
+MAXIMUM_STEPS = 12
+
+
+class Layout(Result, frozen=True, kw_only=True):
+    """Where a tensor's elements lie, each field read from the attribute or method of its name.
+
+    Strides and `storage_offset` in elements. Fields are None where PyTorch refuses to say, and `unavailable` has its
+    words (sparse tensors have no storage). `base` is the number of the step whose tensor is `_base`, None without one.
+    """
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...] | None
+    storage_offset: int | None
+    dtype: str
+    device: str
+    layout: str
+    itemsize: int
+    numel: int
+    view_bytes: int
+    storage_bytes: int | None
+    storage_id: int | None
+    """Numbers distinct storages of one trace in order of appearance."""
+    data_ptr_offset_bytes: int | None
+    """`tensor.data_ptr() - tensor.untyped_storage().data_ptr()`."""
+    is_contiguous: bool
+    is_channels_last: bool
+    is_channels_last_3d: bool
+    is_non_overlapping_and_dense: bool
+    is_leaf: bool
+    requires_grad: bool
+    grad_fn: str | None
+    version: int | None
+    is_view: bool
+    base: int | None
+    is_conj: bool
+    is_neg: bool
+    unavailable: str = ""
+
+
+class PyTorchSaid(msgspec.Struct, frozen=True):
+    """An error PyTorch raised as the lesson: its type and original text."""
+
+    type: str
+    message: str
+
+
+class StepOutcome(msgspec.Struct, frozen=True):
+    """What a step did: gave a view of the same storage, copied, returned the very same tensor, or was refused."""
+
+    kind: Literal["view", "copy", "same", "error"]
+    copied_bytes: int = 0
+    warnings: tuple[str, ...] = ()
+    error: PyTorchSaid | None = None
+
+
+class StorageContents(msgspec.Struct, frozen=True):
+    """One storage of a trace: its bytes, and its elements as text in the dtype of the first tensor that showed it.
+
+    `values` is empty above `LayoutSpec.shown_elements` elements.
+    """
+
+    storage_id: int
+    storage_bytes: int
+    dtype: str
+    itemsize: int
+    values: tuple[str, ...]
+
+
+class ViewAttempt(msgspec.Struct, frozen=True):
+    """`tensor.view(shape)` and `tensor.reshape(shape)` really tried on the end of the chain."""
+
+    shape: tuple[int, ...]
+    view: Layout | None
+    view_error: PyTorchSaid | None
+    reshape: Layout | None
+    reshape_error: PyTorchSaid | None
+    reshape_copied_bytes: int
+
+
+class NameAfterWrite(msgspec.Struct, frozen=True):
+    """One tensor of the chain around the write: did its values change, its version, its grad_fn."""
+
+    step: int
+    changed: bool
+    version_before: int | None
+    version_after: int | None
+    grad_fn_before: str | None
+    grad_fn_after: str | None
+
+
+class WriteReport(msgspec.Struct, frozen=True):
+    """An in-place operation through the tensor of one step: what PyTorch said, and what it did to every name."""
+
+    step: int
+    operation: str
+    error: PyTorchSaid | None
+    names: tuple[NameAfterWrite, ...]
+    warnings: tuple[str, ...] = ()
+    backward_error: PyTorchSaid | None = None
+    """What `backward` from the end of the chain says after the write, where anything requires grad."""
+
+
+class LayoutTrace(Result, frozen=True, kw_only=True):
+    """The chain as PyTorch carried it out: `layouts[0]` is the tensor built, `layouts[i]` what step i gave.
+
+    Shorter than the chain when a step was refused; that step's outcome has the error.
+    """
+
+    layouts: tuple[Layout, ...]
+    outcomes: tuple[StepOutcome, ...]
+    storages: tuple[StorageContents, ...]
+    view: ViewAttempt | None = None
+    write: WriteReport | None = None
+    build_error: PyTorchSaid | None = None
+
+
+class LayoutSpec(Spec[LayoutTrace], frozen=True, kw_only=True):
+    """Build a tensor, apply the steps one after the other and read every tensor's layout."""
+
+    verb: ClassVar[str] = "trace_layout"
+    result: ClassVar[type[Result]] = LayoutTrace
+
+    shape: tuple[int, ...] = (4, 6)
+    dtype: Dtype = "float32"
+    device: Literal["cpu", "cuda", "mps"] = "cpu"
+    fill: Fill = "arange"
+    requires_grad: bool = False
+    memory_format: MemoryFormat = "contiguous"
+    steps: tuple[Step, ...] = ()
+    view_shape: tuple[int, ...] | None = None
+    """Asked of the end of the chain: will `.view(view_shape)` work? One entry may be -1."""
+    write: Write = "none"
+    write_step: Annotated[int, Meta(ge=0, le=MAXIMUM_STEPS, description="write through the tensor of this step")] = 0
+    seed: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
+    shown_elements: Annotated[int, Meta(ge=0, le=16384)] = 4096
+
+
+CostOperation = Literal["add", "relu", "sum_rows", "sum_columns", "softmax", "matmul", "copy", "conv2d"]
+
+
+class Cost(Result, frozen=True, kw_only=True):
+    """The same operation on the end of the chain and on its contiguous copy, and what making that copy costs.
+
+    Seconds per call, median. `break_even_calls` is how many calls pay back one `.contiguous()`: contiguous_s / (view_s
+    - dense_s); None when the view is not slower beyond doubt.
+    """
+
+    operation: str
+    comparison: Comparison | None
+    """Names "view", "contiguous copy" and ".contiguous()"."""
+    break_even_calls: float | None
+    is_contiguous: bool
+    error: PyTorchSaid | None = None
+
+
+class CostSpec(Spec[Cost], frozen=True, kw_only=True):
+    """Measure what non-contiguity costs: `operation` on the end of the chain against its contiguous copy."""
+
+    verb: ClassVar[str] = "measure_cost"
+    result: ClassVar[type[Result]] = Cost
+    measured: ClassVar[bool] = True
+
+    layout: LayoutSpec = LayoutSpec(shape=(2048, 2048), steps=(Step("transpose", (0, 1)),))
+    operation: CostOperation = "add"
+    rounds: Annotated[int, Meta(ge=5, le=101)] = 15
+    threads: Annotated[int, Meta(ge=1, le=2)] = 1
