@@ -15,8 +15,9 @@ SHARED = Path(__file__).parent / "shared"
 st.set_page_config(page_title="Torch Atlas", page_icon=str(SHARED / "icon.png"), layout="wide")
 st.html(SHARED / "frame.css")
 page, entry = build_navigation()
-if entry.section != "start":
+if entry.has_model_controls:
     with st.sidebar:
         draw_model_controls()
+if entry.section != "start":
     draw_title(entry.title, entry.question)
 page.run()

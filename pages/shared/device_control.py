@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from engine import Fault, submit
 from engine.machine.spec import Machine, MachineSpec
-from engine.runner.contract import FieldRange
 
 
-def draw_device(label: str, default: str, allowed: FieldRange, common: dict[str, Any]) -> None:
+def draw_device(label: str, default: str, choices: Sequence[str], common: dict[str, Any]) -> None:
     """Choose among the devices that are there; name the absent ones and why."""
     absent = absent_devices()
-    present = [device for device in allowed.choices if device not in absent]
+    present = [device for device in choices if device not in absent]
     st.segmented_control(label, present, default=default, required=True, **common)
-    for device in allowed.choices:
+    for device in choices:
         if device in absent:
             st.caption(f":gray[:material/block: **{device}** {absent[device]}]")
 

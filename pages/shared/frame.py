@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +16,8 @@ from engine.script import script_for
 from pages.shared.model_controls import current_model
 from pages.shared.pin import draw_pin
 from pages.shared.presets import Preset, choose_preset, draw_preset
+
+T = TypeVar("T")
 
 PRESENTER_STYLE = Path(__file__).parent / "presenter.css"
 
@@ -38,9 +40,14 @@ def draw_title(title: str, question: str) -> None:
 
 
 def model_or_stop(presets: Sequence[Preset]) -> ModelSpec:
-    """The model of the sidebar; when its settings contradict each other, says so, offers the questions and ends."""
+    """The model of the sidebar, or like `spec_or_stop` the end of this page."""
+    return spec_or_stop(current_model, presets)
+
+
+def spec_or_stop(build: Callable[[], T], presets: Sequence[Preset]) -> T:
+    """What `build` makes of the controls; when it raises ValueError, says why, offers the questions and ends."""
     try:
-        return current_model()
+        return build()
     except ValueError as error:
         choose_preset(presets)
         st.error("**These settings do not fit together**", icon=":material/tune:")

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 OPENED = "opened"
 """Addresses of the open groups of a picture; absent means as many as fit."""
+
+
+def link_text(value: Any) -> str | list[str]:
+    """A widget's value as Streamlit writes it into the link."""
+    if isinstance(value, list):
+        return [str(entry) for entry in value]
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def opened_groups() -> tuple[str, ...] | None:

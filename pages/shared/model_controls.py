@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -12,10 +9,9 @@ import streamlit as st
 
 from engine.models.applicability import architecture_reasons, settle
 from engine.models.shape import parameter_groups
-from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, ModelSpec
-from engine.runner.contract import FieldRange, field_ranges
-from pages.shared.device_control import draw_device
-from pages.shared.link import forget_opened_groups
+from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, Expression, ModelSpec
+from pages.shared.fields import common_arguments, draw_field, field_default, field_value
+from pages.shared.link import forget_opened_groups, link_text
 
 ARCHITECTURES: dict[str, type[Architecture]] = {kind.__struct_config__.tag: kind for kind in get_args(AnyArchitecture)}
 TITLES = {
@@ -37,9 +33,6 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "Run": ("loss", "batch", "seed"),
 }
 """ModelSpec's toggles by topic; a test checks that every field is shown exactly once."""
-
-# number_input says nothing of a range of a million; a slider is only used where each step can be hit
-LARGEST_SLIDER = 48
 
 
 def draw_model_controls() -> None:
@@ -66,7 +59,7 @@ def _draw_architecture(kind: type[Architecture], tag: str) -> None:
         reasons = architecture_reasons(current_model())
     except ValueError:
         reasons = {}
-    numbers = [name for name in kind.__struct_fields__ if type(_default(kind, name)) is int]
+    numbers = [name for name in kind.__struct_fields__ if type(field_default(kind, name)) is int]
     for first in range(0, len(numbers), 2):
         for column, name in zip(st.columns(2, gap="small"), numbers[first : first + 2], strict=False):
             with column:
@@ -88,89 +81,29 @@ def _draw_toggles() -> None:
 
 
 def _draw_field(kind: type[msgspec.Struct], name: str, key: str, reason: str) -> None:
-    default = _default(kind, name)
-    allowed = field_ranges(kind).get(name, FieldRange())
-    common: dict[str, Any] = {
-        "key": key,
-        "bind": "query-params",
-        "persist_state": "session",
-        "disabled": bool(reason),
-        "help": reason or allowed.description or None,
-    }
-    label = name if kind is ModelSpec else name.replace("_", " ")
-    _widget_for(name, default, allowed)(label, default, allowed, common)
-
-
-def _widget_for(name: str, default: Any, allowed: FieldRange) -> Callable[[str, Any, FieldRange, dict[str, Any]], None]:
+    label = name if kind is ModelSpec else None  # a toggle is shown as it is typed
     if name == "frozen":
-        return _draw_groups
-    if name == "device":
-        return draw_device
-    if allowed.choices:
-        return _draw_choices
-    if isinstance(default, bool):
-        return _draw_toggle
-    return _draw_number
+        _draw_groups(key, reason)
+        return
+    draw_field(kind, name, key, label=label, reason=reason)
+    if kind is Expression and name == "name":
+        st.code(EXPRESSIONS[field_value(kind, name, key)], language="python", wrap_lines=True)
 
 
-def _draw_toggle(label: str, default: bool, allowed: FieldRange, common: dict[str, Any]) -> None:
-    st.toggle(label, value=default, **common)
-
-
-def _draw_choices(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
-    chosen = st.selectbox(label, allowed.choices, index=allowed.choices.index(default), **common)
-    if chosen in EXPRESSIONS:
-        st.code(EXPRESSIONS[chosen], language="python", wrap_lines=True)
-
-
-def _draw_number(label: str, default: float, allowed: FieldRange, common: dict[str, Any]) -> None:
-    if _is_impossible_in_link(common["key"]):
-        common["bind"] = None
-    low, high = allowed.low, allowed.high
-    if isinstance(default, int):
-        low, high = int(low or 0), int(high or 0)
-    step = 1 if isinstance(default, int) else 0.05
-    if high is not None and low is not None and high - low <= LARGEST_SLIDER:
-        st.slider(label, low, high, default, step, **common)
-    else:
-        st.number_input(label, low, high, default, step, **common)
-
-
-def _is_impossible_in_link(key: str) -> bool:
-    """Whether the link holds a number that no float can: Streamlit raises OverflowError when it binds such a one."""
-    impossible: set[str] = st.session_state.setdefault("impossible", set())
-    try:
-        if not math.isfinite(float(st.query_params.get(key, "0"))):
-            del st.query_params[key]
-            impossible.add(key)
-    except ValueError:
-        return False
-    return key in impossible
-
-
-def _draw_groups(label: str, default: Any, allowed: FieldRange, common: dict[str, Any]) -> None:
+def _draw_groups(key: str, reason: str) -> None:
     try:
         groups = parameter_groups(current_architecture())
     except ValueError:
         groups = ()  # the page says which settings contradict each other
-    help_text = common.pop("help") or "parameter groups with requires_grad=False"
-    st.multiselect(f"{label} groups", groups, help=help_text, placeholder="none", **common)
-
-
-def _default(kind: type[msgspec.Struct], name: str) -> Any:
-    return _defaults(kind)[name]
-
-
-@cache
-def _defaults(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    return {field.name: field.default for field in msgspec.structs.fields(kind)}
+    common = common_arguments(key, reason or "parameter groups with requires_grad=False")
+    st.multiselect("frozen groups", groups, placeholder="none", disabled=bool(reason), **common)
 
 
 def current_architecture() -> AnyArchitecture:
     """The architecture the widgets describe; ValueError in words when they contradict each other."""
     tag = st.session_state.get("model") or "mlp"
     kind = ARCHITECTURES[tag]
-    values = {name: st.session_state.get(f"{tag}.{name}", _default(kind, name)) for name in kind.__struct_fields__}
+    values = {name: st.session_state.get(f"{tag}.{name}", field_default(kind, name)) for name in kind.__struct_fields__}
     return kind(**values)  # type: ignore[return-value]
 
 
@@ -181,7 +114,7 @@ def current_model() -> ModelSpec:
 
 def _settled() -> tuple[ModelSpec, dict[str, str]]:
     toggles = {
-        name: st.session_state.get(name, _default(ModelSpec, name))
+        name: st.session_state.get(name, field_default(ModelSpec, name))
         for name in ModelSpec.__struct_fields__
         if name != "architecture"
     }
@@ -201,15 +134,8 @@ def link_values(model: ModelSpec) -> dict[str, str | list[str]]:
     """The link parameters that show `model`, as the bound widgets write them: what differs from the defaults."""
     known = widget_values(ModelSpec(architecture=ARCHITECTURES[_tag(model)]())) | {"model": "mlp"}  # type: ignore[arg-type]
     changed = {key: value for key, value in widget_values(model).items() if value != known[key]}
-    return {key: _link_text(key, value) for key, value in changed.items()}
-
-
-def _link_text(key: str, value: Any) -> str | list[str]:
-    if key == "model":
-        return TITLES[value]
-    if isinstance(value, list):
-        return value
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    shown = {key: TITLES[value] if key == "model" else value for key, value in changed.items()}
+    return {key: link_text(value) for key, value in shown.items()}
 
 
 def _tag(model: ModelSpec) -> str:

@@ -15,25 +15,30 @@ DEFAULT_ICON = ":material/insights:"
 
 @dataclass(frozen=True)
 class PageEntry:
-    """One page file: its section folder, and the title, question and icon from its docstring."""
+    """One page file: its section folder, and what its docstring says."""
 
     path: Path
     section: str
     title: str
     question: str
     icon: str
+    has_model_controls: bool = True
 
     @property
     def url_path(self) -> str:
         return self.path.stem.partition("_")[2].replace("_", "-")
 
 
-def read_docstring(path: Path) -> tuple[str, str, str]:
-    """Title, question and icon of a page whose docstring is "Title: one line." and may have an "icon:" line."""
+def read_docstring(path: Path) -> tuple[str, str, str, bool]:
+    """Title, question, icon and whether the frame draws the shared model controls.
+
+    The docstring is "Title: one line.", and may have an "icon: name" line and a "controls: own" line.
+    """
     lines = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()
     title, _, question = (lines[0] if lines else path.stem).partition(":")
     icons = [line.partition(":")[2].strip() for line in lines[1:] if line.startswith("icon:")]
-    return title.strip(), question.strip(), f":material/{icons[0]}:" if icons else DEFAULT_ICON
+    icon = f":material/{icons[0]}:" if icons else DEFAULT_ICON
+    return title.strip(), question.strip(), icon, "controls: own" not in lines
 
 
 def discover_pages() -> tuple[PageEntry, ...]:

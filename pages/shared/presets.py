@@ -9,26 +9,44 @@ from typing import Any
 import streamlit as st
 
 from engine.models.spec import ModelSpec
-from pages.shared.link import forget_opened_groups
-from pages.shared.model_controls import current_model, widget_values
+from pages.shared.link import forget_opened_groups, link_text
+from pages.shared.model_controls import current_model, link_values, widget_values
 
 CHOSEN = "question"
 
 
 @dataclass(frozen=True)
 class Preset:
-    """One question: the model it is asked of, the page's own settings, and the two texts around the picture."""
+    """One question: what it is asked of, and the two texts around the picture.
+
+    `model` fills the shared model controls (None on a page without them), `settings` the page's own widgets by key.
+    """
 
     question: str
     prediction: str
     notice: str
-    model: ModelSpec
+    model: ModelSpec | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def widget_values(self) -> dict[str, Any]:
+        """Widget key -> value that shows this question."""
+        return (widget_values(self.model) if self.model is not None else {}) | dict(self.settings)
+
+    def link_values(self) -> dict[str, str | list[str]]:
+        """The link parameters that show this question."""
+        model = link_values(self.model) if self.model is not None else {}
+        return model | {key: link_text(value) for key, value in self.settings.items()} | {CHOSEN: self.question}
+
+    def is_shown(self) -> bool:
+        """Whether the controls still stand where this question sets them."""
+        if self.model is not None and current_model() != self.model:
+            return False
+        return all(st.session_state.get(key, value) == value for key, value in self.settings.items())
 
 
 def apply_preset(preset: Preset, number: int) -> None:
     """Set every control to the preset; call it from a widget callback, before the widgets are drawn."""
-    st.session_state.update(widget_values(preset.model) | dict(preset.settings))
+    st.session_state.update(preset.widget_values())
     st.session_state[CHOSEN] = number
     forget_opened_groups()
 
@@ -65,7 +83,7 @@ def draw_preset(presets: Sequence[Preset]) -> None:
                 st.markdown(preset.notice)
             if presenting:
                 _draw_stepper(presets, number)
-        if current_model() != preset.model:
+        if not preset.is_shown():
             _draw_changed(preset, number)
 
 

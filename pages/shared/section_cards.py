@@ -8,9 +8,8 @@ from importlib.util import find_spec
 
 import streamlit as st
 
-from pages.shared.model_controls import link_values
 from pages.shared.navigation import PageEntry, discover_pages
-from pages.shared.presets import CHOSEN, Preset, apply_preset
+from pages.shared.presets import Preset, apply_preset
 
 OPEN = "open-page"
 
@@ -56,4 +55,4 @@ def _open_if_asked() -> None:
     # Switching inside the callback would lose the widget values that it has just set.
     path, preset = st.session_state.pop(OPEN, (None, None))
     if path:
-        st.switch_page(path, query_params=link_values(preset.model) | {CHOSEN: preset.question})
+        st.switch_page(path, query_params=preset.link_values())

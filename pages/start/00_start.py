@@ -1,6 +1,7 @@
 """Start: See what PyTorch really recorded.
 
 icon: hub
+controls: own
 """
 
 import streamlit as st

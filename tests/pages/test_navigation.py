@@ -24,4 +24,10 @@ def test_every_page_says_what_it_answers(entry) -> None:
 def test_docstring_without_icon_gets_the_default(tmp_path: Path) -> None:
     page = tmp_path / "01_x.py"
     page.write_text('"""Strides: Which element is next?"""\n')
-    assert read_docstring(page) == ("Strides", "Which element is next?", DEFAULT_ICON)
+    assert read_docstring(page) == ("Strides", "Which element is next?", DEFAULT_ICON, True)
+
+
+def test_a_page_may_bring_its_own_controls(tmp_path: Path) -> None:
+    page = tmp_path / "01_x.py"
+    page.write_text('"""Strides: Which element is next?\n\nicon: grid_on\ncontrols: own\n"""\n')
+    assert read_docstring(page) == ("Strides", "Which element is next?", ":material/grid_on:", False)
