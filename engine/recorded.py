@@ -41,6 +41,8 @@ read_metadata: Reader = attrgetter("shape", "dtype", "device")
 """(shape, dtype, device) of one incoming gradient; shape is a list, of SymInts under torch.compile."""
 read_incoming: Reader = attrgetter("_input_metadata")
 """Metadata of every gradient a node receives, one per output of the forward operation."""
+read_coo: Reader = attrgetter("_indices", "_values", "_nnz")
+"""Methods that read a sparse tensor without asking it to be coalesced first; `_nnz` answers for every layout."""
 
 
 class Slot(NamedTuple):
