@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 
-from engine.figures.export import totals
 from engine.figures.palette import BACKGROUND, MUTED, TEXT
-from engine.figures.scene import Scene
-from engine.figures.svg import safe, scene_svg
-from engine.figures.units import format_shape, format_significant
-from engine.graph.spec import Graph, Leaf
+from engine.figures.svg import safe
 
 _STYLE = f"""
 :root {{ color-scheme: light dark;
@@ -46,34 +43,27 @@ class Table(msgspec.Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def leaf_table(leaves: Sequence[Leaf]) -> Table:
-    """Every parameter and input with its gradient norm, or why it has none."""
-    rows = tuple(
-        (
-            leaf.name,
-            leaf.kind,
-            format_shape(leaf.shape),
-            leaf.dtype.removeprefix("torch."),
-            str(leaf.uses),
-            leaf.explanation if leaf.grad_norm is None else format_significant(leaf.grad_norm),
-        )
-        for leaf in leaves
-    )
-    return Table("Leaves", ("name", "kind", "shape", "dtype", "uses", "gradient norm, or why there is none"), rows)
-
-
 def report_html(
-    scene: Scene, graph: Graph, *, title: str, tables: Sequence[Table] = (), spec: str = "", script: str = ""
+    light: str,
+    dark: str,
+    *,
+    title: str,
+    numbers: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+    tables: Sequence[Table] = (),
+    spec: str = "",
+    script: str = "",
 ) -> str:
-    """One self-contained page; `spec` and `script` are shown as text."""
-    numbers = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in totals(graph))
-    notes = "".join(f"<p>{safe(note)}</p>" for note in scene.notes)
+    """One self-contained page around the same SVG picture for both themes; all other text is shown literally.
+
+    `numbers` are name and value, `spec` and `script` the settings and the code that lead to it.
+    """
+    listed = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in numbers)
     parts = [
         f"<h1>{safe(title)}</h1>",
-        f'<div class="picture light">{scene_svg(scene, "light")}</div>',
-        f'<div class="picture dark">{_renamed(scene_svg(scene, "dark"))}</div>',
-        f'<p class="quiet">{scene.nodes_shown} of {scene.nodes_total} nodes shown.</p>{notes}',
-        f"<dl>{numbers}</dl>",
+        f'<div class="picture light">{light}</div><div class="picture dark">{_renamed(dark)}</div>' if light else "",
+        *(f'<p class="quiet">{safe(note)}</p>' for note in notes),
+        f"<dl>{listed}</dl>",
         *(_table(table) for table in tables),
         f"<h2>Script</h2><pre>{safe(script)}</pre>" if script else "",
         f"<h2>Spec</h2><pre>{safe(spec)}</pre>" if spec else "",
@@ -87,8 +77,9 @@ def report_html(
 
 def _renamed(svg: str) -> str:
     """Ids of the second picture must differ from the first one's."""
-    for name in ("head", "hatch"):
-        svg = svg.replace(f'id="{name}"', f'id="{name}-dark"').replace(f"url(#{name})", f"url(#{name}-dark)")
+    for name in dict.fromkeys(re.findall(r' id="([\w-]+)"', svg)):
+        svg = svg.replace(f' id="{name}"', f' id="{name}-dark"').replace(f"url(#{name})", f"url(#{name}-dark)")
+        svg = svg.replace(f'href="#{name}"', f'href="#{name}-dark"')
     return svg
 
 

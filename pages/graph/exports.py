@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from engine.figures.export import graph_dot, graph_json, nodes_csv
-from engine.figures.report import leaf_table, report_html
+from engine.figures.graph_report import graph_report, leaf_table
 from engine.figures.scene import Scene
 from engine.figures.svg import scene_svg
 from engine.graph.spec import GraphSpec, Traced
 from engine.models.shape import describe
 from engine.script import script_for
 from pages.graph.interactive_view import current_view, picture
-from pages.shared.frame import Download
+from pages.shared.downloads import Download, as_json, spec_downloads
 
 
 def downloads(spec: GraphSpec, traced: Traced, pinned: GraphSpec | None) -> tuple[Download, ...]:
@@ -32,22 +30,16 @@ def downloads(spec: GraphSpec, traced: Traced, pinned: GraphSpec | None) -> tupl
         ("Every node (CSV)", "nodes.csv", "text/csv", lambda: nodes_csv(graph)),
         ("Whole graph (JSON)", "graph.json", "application/json", lambda: graph_json(graph)),
         ("Whole graph (DOT)", "graph.dot", "text/vnd.graphviz", lambda: graph_dot(graph)),
-        ("Settings (JSON)", "spec.json", "application/json", lambda: _spec_text(spec)),
-        ("Script (Python)", "graph.py", "text/x-python", lambda: script_for(spec)),
     )
-    return tuple(Download(*file) for file in files)
-
-
-def _spec_text(spec: GraphSpec) -> str:
-    return msgspec.json.format(msgspec.json.encode(spec), indent=2).decode()
+    return (*(Download(*file) for file in files), *spec_downloads(spec, "graph"))
 
 
 def _report(spec: GraphSpec, traced: Traced, scene: Scene) -> str:
-    return report_html(
+    return graph_report(
         scene,
         traced.graph,
         title=f"Autograd graph of {describe(spec.model.architecture)}",
         tables=(leaf_table(traced.leaves),),
-        spec=_spec_text(spec),
+        spec=as_json(spec),
         script=script_for(spec),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Spec
 from engine.script import script_for
+from pages.shared.downloads import Download
 from pages.shared.model_controls import current_model
 from pages.shared.pin import draw_pin
 from pages.shared.presets import Preset, choose_preset, draw_preset
@@ -20,16 +20,6 @@ from pages.shared.presets import Preset, choose_preset, draw_preset
 T = TypeVar("T")
 
 PRESENTER_STYLE = Path(__file__).parent / "presenter.css"
-
-
-@dataclass(frozen=True)
-class Download:
-    """One export: what the button says, the file it saves, and the function that makes it when clicked."""
-
-    label: str
-    file_name: str
-    mime: str
-    content: Callable[[], str | bytes]
 
 
 def draw_title(title: str, question: str) -> None:

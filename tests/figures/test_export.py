@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.figures.export import COLUMNS, dot_quoted, graph_dot, graph_json, nodes_csv
-from engine.figures.report import Table, leaf_table, report_html
+from engine.figures.graph_report import graph_report, leaf_table
+from engine.figures.report import Table
 from engine.figures.scene import build_scene
 from engine.figures.svg import scene_svg
 from engine.graph.spec import Graph, Leaf, Root
@@ -66,7 +67,7 @@ class Tags(HTMLParser):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_text_in_html(name):
     table = Table(name, (name,), ((name,),))
-    page = report_html(build_scene(hostile(name)), hostile(name), title=name, tables=[table], spec=name, script=name)
+    page = graph_report(build_scene(hostile(name)), hostile(name), title=name, tables=[table], spec=name, script=name)
     parser = Tags()
     parser.feed(page)
     assert not parser.tags & {"script", "img", "iframe", "link", "object"}
@@ -78,7 +79,7 @@ def test_the_report_is_self_contained_and_complete():
     table = leaf_table(
         [Leaf("lin.weight", "parameter", (8, 8), "float32", True, True, 1, 0.5, "float32", "strided", "", "")]
     )
-    page = report_html(build_scene(made), made, title="Title", tables=[table], spec="the spec", script="import torch")
+    page = graph_report(build_scene(made), made, title="Title", tables=[table], spec="the spec", script="import torch")
     addresses = re.findall(r"(?:https?:)?//[\w.-]+", page)
     assert set(addresses) <= {"http://www.w3.org"}
     for words in ("Title", "6 of 6 nodes shown", "lin.weight", "0.500", "the spec", "import torch"):
@@ -122,7 +123,7 @@ def test_an_empty_graph_exports_too():
     empty = Graph(nodes=(), edges=(), roots=(Root("loss", None, 0, (), "float32", "made under no_grad"),))
     scene = build_scene(empty)
     assert "nothing to draw: made under no_grad" in scene_svg(scene)
-    assert "made under no_grad" in report_html(scene, empty, title="t")
+    assert "made under no_grad" in graph_report(scene, empty, title="t")
     assert nodes_csv(empty).strip() == ",".join(COLUMNS)
     assert json.loads(graph_json(empty))["nodes"] == []
     assert "digraph" in graph_dot(empty)
