@@ -223,6 +223,16 @@ def base_of_view(tensor: torch.Tensor) -> str | None:
     return type(tensor._base).__name__ if tensor._is_view() else None
 
 
+def is_view(tensor: torch.Tensor) -> bool:
+    """Whether autograd tracks a tensor as a view of another; also without gradients."""
+    return tensor._is_view()
+
+
+def view_base(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor at the root of a chain of views; None for one that is no view."""
+    return tensor._base
+
+
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
     """Shape as plain ints; None for a nested or symbolic tensor that has none."""
     try:

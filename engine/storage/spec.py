@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
-from engine.runner.contract import Result, Spec
-from engine.storage.operations import Step
+from engine.runner.contract import Result, Spec, check_ranges
+from engine.storage.dtypes import Dtype, is_differentiable
+from engine.storage.operations import LARGEST_ENTRIES, Step
 from engine.timing.spec import Comparison
 
-Dtype = Literal[
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "complex64",
-    "complex128",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "bool",
-]
 Fill = Literal["arange", "zeros", "ones", "normal"]
 MemoryFormat = Literal["contiguous", "channels_last", "channels_last_3d"]
 Write = Literal["none", "add_", "mul_", "zero_"]
 
 MAXIMUM_DIMS = 6
 MAXIMUM_STEPS = 12
+MAXIMUM_SIZE = 1_000_000
+MAXIMUM_ELEMENTS = 2**26
+"""Of the tensor built; what its copies will need is priced before the chain is carried out."""
+FORMAT_DIMS = {"channels_last": 4, "channels_last_3d": 5}
 
 
 class Layout(Result, frozen=True, kw_only=True):
@@ -165,6 +157,69 @@ class LayoutSpec(Spec[LayoutTrace], frozen=True, kw_only=True):
     write_step: Annotated[int, Meta(ge=0, le=MAXIMUM_STEPS, description="write through the tensor of this step")] = 0
     seed: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
     shown_elements: Annotated[int, Meta(ge=0, le=16384)] = 4096
+
+    def __post_init__(self) -> None:
+        """Raise ValueError: what is wrong, the limit, what was received, how to mend it."""
+        check_ranges(self)
+        check_shape(self.shape)
+        needed = FORMAT_DIMS.get(self.memory_format, len(self.shape))
+        if len(self.shape) != needed:
+            raise ValueError(
+                f"LayoutSpec.memory_format {self.memory_format} needs {needed} dimensions; received shape {self.shape} "
+                f"with {len(self.shape)}. Use such a shape, or memory_format contiguous."
+            )
+        if self.requires_grad and not is_differentiable(self.dtype):
+            raise ValueError(
+                f"LayoutSpec.requires_grad needs a floating point or complex dtype; received {self.dtype}. "
+                f"Choose such a dtype, or leave requires_grad off."
+            )
+        if len(self.steps) > MAXIMUM_STEPS:
+            raise ValueError(
+                f"LayoutSpec.steps may have at most {MAXIMUM_STEPS} steps; received {len(self.steps)}. Remove some."
+            )
+        if self.view_shape is not None:
+            check_view_shape(self.view_shape)
+        if self.write != "none" and self.write_step > len(self.steps):
+            raise ValueError(
+                f"LayoutSpec.write_step must be within the chain, 0 to {len(self.steps)}; received {self.write_step}. "
+                f"Choose 0 for the tensor built, or the number of a step."
+            )
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Raise ValueError for a shape that is no shape, or too large to build."""
+    _check_entries("shape", shape, low=0, high=MAXIMUM_SIZE)
+    if len(shape) > MAXIMUM_DIMS:
+        raise ValueError(
+            f"LayoutSpec.shape may have at most {MAXIMUM_DIMS} dimensions; received {len(shape)}. Use fewer."
+        )
+    if (elements := math.prod(shape)) > MAXIMUM_ELEMENTS:
+        raise ValueError(
+            f"LayoutSpec.shape may hold at most {MAXIMUM_ELEMENTS} elements; received {shape} with {elements}. "
+            f"Make a dimension smaller."
+        )
+
+
+def check_view_shape(shape: tuple[int, ...]) -> None:
+    """Raise ValueError where a shape could not be asked of `.view` at all; whether it fits is PyTorch's to say."""
+    _check_entries("view_shape", shape, low=-1, high=MAXIMUM_ELEMENTS)
+    if len(shape) > LARGEST_ENTRIES:
+        raise ValueError(
+            f"LayoutSpec.view_shape may have at most {LARGEST_ENTRIES} dimensions; received {len(shape)}. Use fewer."
+        )
+    if shape.count(-1) > 1:
+        raise ValueError(
+            f"LayoutSpec.view_shape may have one -1, the size to infer; received {shape}. Write the other sizes out."
+        )
+
+
+def _check_entries(name: str, shape: tuple[int, ...], low: int, high: int) -> None:
+    for position, size in enumerate(shape):
+        if isinstance(size, bool) or not isinstance(size, int) or not low <= size <= high:
+            raise ValueError(
+                f"LayoutSpec.{name} entry {position} must be a whole number between {low} and {high}; "
+                f"received {size!r}. Choose a size inside the range."
+            )
 
 
 CostOperation = Literal["add", "relu", "sum_rows", "sum_columns", "softmax", "matmul", "copy", "conv2d"]
