@@ -19,19 +19,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
 import torch
 import torchviz
 
-from benchmarks.paired import Ratio, compare_paired, median_band, thread_seconds
 from benchmarks.row import Row
 from engine import recorded
 from engine.graph import record_forward, trace_graph
 from engine.models.architecture import AnyArchitecture, Gpt, Recurrent, ResNet
 from engine.models.build import build
 from engine.models.spec import ModelSpec
+from engine.timing import Clock, compare
+from engine.timing.band import paired_ratio
+from engine.timing.spec import Comparison, Ratio
 
 TARGET_US = 15.0
 TARGET_RATIO = 1 / 12
@@ -40,6 +41,7 @@ LINEAR = 1.3
 
 CHAINS = (20_000, 100_000)
 ROUNDS = 9
+LONG_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def measure_costs() -> list[Cost]:
         ("LSTM by hand", Recurrent(cell="hand_written_lstm", steps=200)),
     ]
     costs = [_network_cost(name, architecture) for name, architecture in networks]
-    costs.append(_cost(_chain(CHAINS[0]), 3))
-    return [*costs, _cost(_chain(CHAINS[1]), 3, against_torchviz=False)]
+    costs.append(_cost(_chain(CHAINS[0]), LONG_ROUNDS))
+    return [*costs, _cost(_chain(CHAINS[1]), LONG_ROUNDS, against_torchviz=False)]
 
 
 def _network(name: str, architecture: AnyArchitecture) -> Shape:
@@ -106,20 +108,17 @@ def _network_cost(name: str, architecture: AnyArchitecture) -> Cost:
 
 def _first_reading(name: str, architecture: AnyArchitecture, nodes: int) -> Ratio:
     """Every timing on a graph of its own."""
-    pairs = []
+    seconds: dict[Callable[[Shape], object], list[float]] = {walk: [], draw: []}
     with _recursion_room(8 * nodes):
         for number in range(ROUNDS):
-            sides = [walk, draw] if number % 2 else [draw, walk]
-            timed = {side: _seconds_on_new(side, name, architecture) for side in sides}
-            pairs.append((timed[walk], timed[draw]))
-    ratios = [ours / theirs for ours, theirs in pairs]
-    low, high = median_band(ratios)
-    return Ratio(tuple(ours for ours, _ in pairs), tuple(theirs for _, theirs in pairs), median(ratios), low, high)
+            for side in [walk, draw] if number % 2 else [draw, walk]:
+                seconds[side].append(_seconds_on_new(side, name, architecture))
+    return paired_ratio("walk", "torchviz", seconds[walk], seconds[draw])
 
 
 def _seconds_on_new(side: Callable[[Shape], object], name: str, architecture: AnyArchitecture) -> float:
     shape = _network(name, architecture)
-    return thread_seconds(lambda: side(shape))
+    return Clock().thread_seconds(lambda: side(shape))
 
 
 def walk(shape: Shape) -> object:
@@ -143,26 +142,29 @@ def _chain(length: int) -> Shape:
 
 def _cost(shape: Shape, rounds: int, against_torchviz: bool = True) -> Cost:
     nodes = len(trace_graph(shape.loss, shape.model, shape.inputs).nodes)
-    bare = compare_paired(lambda: walk(shape), lambda: walk_edges(shape.loss), rounds=rounds)
-    other = _against_torchviz(shape, nodes, rounds) if against_torchviz else None
-    getters = compare_paired(lambda: walk(shape), lambda: ask_everything(shape.loss), rounds=rounds)
+    bare = _against(shape, "edges", lambda: walk_edges(shape.loss), rounds)
+    getters = _against(shape, "getters", lambda: ask_everything(shape.loss), rounds)
+    other = None
+    if against_torchviz:
+        with _recursion_room(8 * nodes):
+            other = _against(shape, "torchviz", lambda: draw(shape), rounds)
     per_node = 1e6 / nodes
     return Cost(
         shape.name,
         nodes,
-        median(bare.first_s) * per_node,
-        median(bare.second_s) * per_node,
-        median(getters.second_s) * per_node,
-        median(other.second_s) * per_node if other else None,
+        bare.seconds_of("walk") * per_node,
+        bare.seconds_of("edges") * per_node,
+        getters.seconds_of("getters") * per_node,
+        other.seconds_of("torchviz") * per_node if other else None,
         other.ratio if other else None,
-        other.low if other else None,
-        other.high if other else None,
+        other.ratio_low if other else None,
+        other.ratio_high if other else None,
     )
 
 
-def _against_torchviz(shape: Shape, nodes: int, rounds: int) -> Ratio:
-    with _recursion_room(8 * nodes):
-        return compare_paired(lambda: walk(shape), lambda: draw(shape), rounds=rounds)
+def _against(shape: Shape, name: str, other: Callable[[], object], rounds: int) -> Comparison:
+    """One call of each per round; the ratio is the walk's time to the other's."""
+    return compare({name: other, "walk": lambda: walk(shape)}, rounds=rounds, minimum_sample_s=0)
 
 
 @contextmanager

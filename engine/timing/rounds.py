@@ -1,0 +1,159 @@
+"""Interleaved rounds: every callable once per round, the order turned and mirrored, so that all meet the same noise.
+
+One after the other, a busy machine favours whichever ran in the quiet moment. Identical code compared that way seems
+more than 10 % apart in 18 of 40 tries, interleaved and on thread CPU time in none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.timing.band import find_winner, ratios_to_first
+from engine.timing.clock import Clock, accelerator_of, torch_threads, wait_for
+from engine.timing.spec import Comparison
+
+Work = Callable[[], object]
+Progress = Callable[[str, float], None]
+
+FEWEST_ROUNDS = 5
+"""Below it no band can be called 95 %: five values lie on one side of the median by chance once in 16."""
+MINIMUM_SAMPLE_S = 2e-3
+MOST_CALLS = 1_000_000
+WARMED = 0.1
+"""Share of the progress that warming up takes."""
+
+
+def compare(
+    callables: Mapping[str, Work],
+    *,
+    rounds: int = 15,
+    threads: int = 1,
+    minimum_sample_s: float = MINIMUM_SAMPLE_S,
+    device: str = "",
+    budget_s: float | None = None,
+    clock: Clock | None = None,
+    on_progress: Progress | None = None,
+) -> Comparison:
+    """Time the callables against each other; the first is what the others are compared to.
+
+    Each is called once to warm up, then as often per sample as `minimum_sample_s` asks (0: once). `budget_s` wall
+    seconds may end it after fewer rounds, never fewer than 5, which a note says. `device` names the accelerator of
+    callables that return no tensor. ValueError for fewer than two callables or 5 rounds; what a callable raises goes
+    through, with its name added.
+    """
+    _check(callables, rounds, threads)
+    with torch_threads(threads):
+        bench = _warm_up(callables, threads, minimum_sample_s, device, clock or Clock(), on_progress)
+        samples = bench.run(rounds, budget_s)
+    return bench.compared(samples, rounds, budget_s)
+
+
+def _check(callables: Mapping[str, Work], rounds: int, threads: int) -> None:
+    if len(callables) < 2:
+        raise ValueError(f"compare() needs at least 2 callables; received {len(callables)}. Name what to compare with.")
+    if rounds < FEWEST_ROUNDS:
+        raise ValueError(f"rounds must be at least {FEWEST_ROUNDS}; received {rounds}. Fewer give no 95 % band.")
+    if threads < 1:
+        raise ValueError(f"threads must be at least 1; received {threads}. Use 1 for thread CPU time.")
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The callables, warmed up, with the calls one sample of each needs."""
+
+    names: tuple[str, ...]
+    work: tuple[Work, ...]
+    calls: tuple[int, ...]
+    first_call_s: tuple[float, ...]
+    threads: int
+    clock: Clock
+    device: str
+    progress: Progress
+
+    @property
+    def by_wall(self) -> bool:
+        return self.threads > 1 or bool(self.device)
+
+    def run(self, rounds: int, budget_s: float | None) -> list[list[tuple[float, float]]]:
+        """One (cpu, wall) per call for each name, for every round."""
+        wait, start, done = wait_for(self.device), self.clock.wall(), list[list[tuple[float, float]]]()
+        for number in range(rounds):
+            if number >= FEWEST_ROUNDS and budget_s is not None:
+                spent = self.clock.wall() - start
+                if spent * (number + 1) / number > budget_s:
+                    break
+            self.progress(f"round {number + 1} of {rounds}", WARMED + (1 - WARMED) * number / rounds)
+            done.append(self._round(number, wait))
+        return done
+
+    def _round(self, number: int, wait: Callable[[], None]) -> list[tuple[float, float]]:
+        found = [(0.0, 0.0)] * len(self.names)
+        for one in order_of(number, len(self.names)):
+            cpu, wall = self.clock.sample(self.work[one], self.calls[one], wait)
+            least = self.clock.resolution_s
+            found[one] = max(cpu, least) / self.calls[one], max(wall, least) / self.calls[one]
+        return found
+
+    def compared(self, done: Sequence[Sequence[tuple[float, float]]], asked: int, budget_s: float | None) -> Comparison:
+        cpu_s, wall_s = (tuple(tuple(r[one][kind] for r in done) for one in range(len(self.names))) for kind in (0, 1))
+        judged = wall_s if self.by_wall else cpu_s
+        short = f"{len(done)} of {asked} rounds: the rest would have gone over the limit of {budget_s} s."
+        return Comparison(
+            names=self.names,
+            calls=self.calls,
+            cpu_s=cpu_s,
+            wall_s=wall_s,
+            threads=self.threads,
+            ratios=ratios_to_first(self.names, judged),
+            winner=find_winner(self.names, judged),
+            clock="wall" if self.by_wall else "thread CPU",
+            first_call_s=self.first_call_s,
+            rounds_asked=asked,
+            notes=(short,) if len(done) < asked else (),
+        )
+
+
+def order_of(number: int, count: int) -> list[int]:
+    """Positions of round `number`: turned by one every round, mirrored every other block (two: ab ba ba ab)."""
+    turned = [(number + position) % count for position in range(count)]
+    return turned[::-1] if number // count % 2 else turned
+
+
+def _warm_up(
+    callables: Mapping[str, Work],
+    threads: int,
+    minimum_sample_s: float,
+    device: str,
+    clock: Clock,
+    on_progress: Progress | None,
+) -> _Bench:
+    progress = on_progress or (lambda stage, fraction: None)
+    firsts, calls = [], []
+    for number, (name, work) in enumerate(callables.items()):
+        progress(f"warming up {name}", WARMED * number / len(callables))
+        try:
+            start = clock.wall()
+            device = device or accelerator_of(work())
+            wait_for(device)()
+            firsts.append(clock.wall() - start)
+            least_s = max(minimum_sample_s, 100 * clock.resolution_s) if minimum_sample_s else 0.0
+            calls.append(calls_per_sample(work, least_s, clock, device, by_wall=threads > 1 or bool(device)))
+        except Exception as error:
+            error.add_note(f"while timing {name!r}")
+            raise
+    names, work_of = tuple(callables), tuple(callables.values())
+    return _Bench(names, work_of, tuple(calls), tuple(firsts), threads, clock, device, progress)
+
+
+def calls_per_sample(work: Work, least_s: float, clock: Clock, device: str, *, by_wall: bool) -> int:
+    """How many calls last `least_s` on the clock that counts, or ten times as long on the wall."""
+    calls = 1
+    while least_s:
+        cpu, wall = clock.sample(work, calls, wait_for(device))
+        reached = max(wall if by_wall else cpu, wall / 10)
+        if reached >= least_s or calls >= MOST_CALLS:
+            break
+        calls = min(MOST_CALLS, math.ceil(calls * min(max(1.2 * least_s / max(reached, 1e-9), 2.0), 100.0)))
+    return calls
