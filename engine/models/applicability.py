@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.models.architecture import AnyArchitecture, Embedding, Expression, Gpt, Mlp, Recurrent, ResNet
-from engine.models.shape import block_count, describe, has_batch_norm, has_dropout, parameter_groups
+from engine.models.shape import block_count, describe, has_batch_norm, has_dropout, has_images, parameter_groups
 
 if TYPE_CHECKING:
     from engine.models.spec import ModelSpec
@@ -21,7 +21,7 @@ _BLOCK_TOGGLES = ("checkpoint", "checkpoint_k", "checkpoint_segments", "use_reen
 def refusals(architecture: AnyArchitecture) -> dict[str, str]:
     """Toggles of ModelSpec that cannot leave their default for `architecture`: field -> reason."""
     label, reasons = describe(architecture), {}
-    if not isinstance(architecture, ResNet):
+    if not has_images(architecture):
         reasons["memory_format"] = f"channels_last needs images (N, C, H, W); {label} has none"
     if not block_count(architecture):
         reasons |= dict.fromkeys(_BLOCK_TOGGLES, f"{label} has no sequence of blocks to checkpoint")

@@ -59,6 +59,38 @@ class ResNet(Architecture, frozen=True, kw_only=True, tag="resnet"):
     classes: Annotated[int, Meta(ge=1, le=10000)] = 1000
 
 
+class ConvNet(Architecture, frozen=True, kw_only=True, tag="conv_net"):
+    """A stem, `layers` equal blocks and a classifier; the blocks differ in what they do to the memory format."""
+
+    block: Literal[
+        "conv_bn_relu",
+        "convnext",
+        "squeeze_excite",
+        "group_norm",
+        "instance_norm",
+        "channel_shuffle",
+        "channel_softmax",
+        "pixel_shuffle",
+        "attention",
+        "contiguous_call",
+        "plain_mask_first",
+        "plain_mask_last",
+        "one_hot_first",
+    ] = "conv_bn_relu"
+    layers: Annotated[int, Meta(ge=1, le=48)] = 3
+    channels: Annotated[int, Meta(ge=4, le=512, description="a multiple of 4: some blocks work on 4 groups")] = 32
+    image_size: Annotated[int, Meta(ge=8, le=256)] = 32
+    classes: Annotated[int, Meta(ge=1, le=10000)] = 10
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.channels % 4:
+            raise ValueError(
+                f"ConvNet.channels must be a multiple of 4, the groups some blocks work on; received {self.channels}. "
+                f"Try {4 * round(self.channels / 4)}."
+            )
+
+
 class Gpt(Architecture, frozen=True, kw_only=True, tag="gpt"):
     """GPT-2 block stack (Radford et al. 2019) with token and position embeddings, random weights."""
 
@@ -161,7 +193,7 @@ class Expression(Architecture, frozen=True, kw_only=True, tag="expression"):
 
 
 AnyArchitecture = (
-    Mlp | DynamicBlock | LinearStack | ResNet | Gpt | Recurrent | TiedLoop | Embedding | TwoTower | Expression
+    Mlp | DynamicBlock | LinearStack | ResNet | ConvNet | Gpt | Recurrent | TiedLoop | Embedding | TwoTower | Expression
 )
 
 

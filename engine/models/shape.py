@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.models.architecture import (
     AnyArchitecture,
+    ConvNet,
     DynamicBlock,
     Embedding,
     Expression,
@@ -25,7 +26,7 @@ def block_count(architecture: AnyArchitecture) -> int:
     match architecture:
         case Mlp():
             return architecture.depth
-        case LinearStack() | Gpt() | Recurrent():
+        case LinearStack() | ConvNet() | Gpt() | Recurrent():
             return architecture.layers
         case ResNet():
             return sum(STAGES[architecture.variant])
@@ -51,6 +52,8 @@ def parameter_groups(architecture: AnyArchitecture) -> tuple[str, ...]:
         case ResNet():
             stages = enumerate(STAGES[architecture.variant], start=1)
             return ("conv1", "bn1", *(path for i, n in stages for path in _listed(f"layer{i}", n)), "fc")
+        case ConvNet():
+            return ("stem", "norm", *_listed("blocks", architecture.layers), "head")
         case Gpt():
             head = () if architecture.tie_weights else ("head",)
             return ("tokens", "positions", *_listed("blocks", architecture.layers), "norm", *head)
@@ -77,7 +80,12 @@ def has_dropout(architecture: AnyArchitecture) -> bool:
 
 def has_batch_norm(architecture: AnyArchitecture) -> bool:
     """Whether train and eval mode differ by batch statistics."""
-    return isinstance(architecture, ResNet)
+    return isinstance(architecture, ResNet | ConvNet)
+
+
+def has_images(architecture: AnyArchitecture) -> bool:
+    """Whether the input is (N, C, H, W), which is what channels_last is about."""
+    return isinstance(architecture, ResNet | ConvNet)
 
 
 def describe(architecture: AnyArchitecture) -> str:
@@ -91,6 +99,8 @@ def describe(architecture: AnyArchitecture) -> str:
             return f"Linear stack {layers} x {width}"
         case ResNet(variant=variant, image_size=size):
             return f"ResNet-{variant.removeprefix('resnet')}, {size} x {size} px"
+        case ConvNet(block=block, layers=layers, channels=channels, image_size=size):
+            return f"ConvNet {layers} x {channels}, {block}, {size} x {size} px"
         case Gpt(layers=layers, width=width, heads=heads, sequence=sequence):
             return f"GPT {layers} x {width}, {heads} heads, T={sequence}"
         case _:

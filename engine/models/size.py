@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.models.architecture import (
     AnyArchitecture,
+    ConvNet,
     DynamicBlock,
     Embedding,
     Expression,
@@ -37,6 +38,8 @@ def parameter_count(architecture: AnyArchitecture) -> int:
             return layers * linear_size(w, w)
         case ResNet():
             return _resnet_size(architecture)
+        case ConvNet(layers=layers, channels=c, classes=classes):
+            return 27 * c + 2 * c + layers * _conv_block_size(architecture) + linear_size(c, classes)
         case Gpt(layers=layers, width=w, sequence=t, vocabulary=v, tie_weights=tied):
             # Per block: 2 norms 4w, query/key/value 3w^2 + 3w, projection w^2 + w, MLP 8w^2 + 5w.
             return v * w + t * w + layers * (12 * w * w + 13 * w) + 2 * w + (0 if tied else v * w)
@@ -72,6 +75,21 @@ def _residual_size(incoming: int, channels: int, expansion: int) -> int:
     else:
         inner = incoming * channels + 9 * channels * channels + channels * outgoing + 4 * channels + 2 * outgoing
     return inner + (incoming * outgoing + 2 * outgoing if incoming != outgoing else 0)
+
+
+def _conv_block_size(architecture: ConvNet) -> int:
+    """A 3 x 3 convolution with bias and what the kind of block adds."""
+    c = architecture.channels
+    if architecture.block == "convnext":  # depthwise 7 x 7, norm, C -> 2 C -> C
+        return 50 * c + 2 * c + linear_size(c, 2 * c) + linear_size(2 * c, c)
+    added = {
+        "conv_bn_relu": 2 * c,
+        "group_norm": 2 * c,
+        "squeeze_excite": linear_size(c, c),
+        "pixel_shuffle": linear_size(c, 4 * c),
+        "attention": linear_size(c, 3 * c),
+    }
+    return 9 * c * c + c + added.get(architecture.block, 0)
 
 
 def small_elements(architecture: AnyArchitecture) -> int | None:

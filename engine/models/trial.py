@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from engine.models.architecture import AnyArchitecture, Gpt, LinearStack, Mlp, Recurrent, TiedLoop
+from engine.models.architecture import AnyArchitecture, ConvNet, Gpt, LinearStack, Mlp, Recurrent, TiedLoop
 from engine.models.loss import model_loss
 from engine.models.modules import module_for
 from engine.models.spec import ModelSpec, block_count
@@ -61,7 +61,7 @@ def _shortened(a: AnyArchitecture) -> AnyArchitecture:
     few = min(block_count(a), TRIAL_BLOCKS)
     if isinstance(a, Mlp):
         return msgspec.structs.replace(a, layers=few, depth=few)
-    if isinstance(a, LinearStack | Gpt | Recurrent):
+    if isinstance(a, LinearStack | ConvNet | Gpt | Recurrent):
         return msgspec.structs.replace(a, layers=few)
     return msgspec.structs.replace(a, steps=few) if isinstance(a, TiedLoop) else a
 

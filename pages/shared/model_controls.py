@@ -19,6 +19,7 @@ TITLES = {
     "dynamic_block": "Dynamic block",
     "linear_stack": "Linear + ReLU stack",
     "resnet": "ResNet",
+    "conv_net": "Convolutional blocks",
     "gpt": "GPT blocks",
     "recurrent": "Recurrent over time",
     "tied_loop": "Tied weight loop",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args, get_type_hints
+
 from engine.models.spec import (
     EXPRESSIONS,
     AnyArchitecture,
+    ConvNet,
     DynamicBlock,
     Embedding,
     Expression,
@@ -18,6 +21,7 @@ from engine.models.spec import (
     block_count,
 )
 
+CONV_BLOCKS = get_args(get_type_hints(ConvNet)["block"])
 CELLS = ("lstm", "gru", "rnn", "hand_written_rnn", "hand_written_lstm")
 NETWORKS: tuple[AnyArchitecture, ...] = (
     Mlp(),
@@ -28,6 +32,7 @@ NETWORKS: tuple[AnyArchitecture, ...] = (
     DynamicBlock(width=8, use_skip=False),
     LinearStack(layers=7, width=16),
     ResNet(image_size=32, classes=10),
+    *(ConvNet(block=block, layers=2, channels=8, image_size=8, classes=5) for block in CONV_BLOCKS),
     Gpt(layers=3, heads=2, width=16, sequence=8, vocabulary=50),
     Gpt(layers=2, heads=2, width=16, sequence=8, vocabulary=50, attention="explicit", tie_weights=False),
     Gpt(layers=3, heads=2, width=16, sequence=8, vocabulary=50, dropout=0.3),
