@@ -215,7 +215,7 @@ _TABLE = (
     Operation("flip", (_ints("dims", "dims", 0),), "copy", "Reverses dimensions by copying: no stride is negative."),
     Operation(
         "roll",
-        (_ints("shifts", "dims", 1), _ints("dims", "dims", 0)),
+        (_ints("shifts", "dims", 1), _ints("dims", "dims", optional=True)),
         "copy",
         "Shifts entries around by copying; over the flattened tensor when dims is empty.",
     ),
