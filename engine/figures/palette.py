@@ -6,6 +6,8 @@ Hues start from Okabe and Ito's colour-blind safe set (jfly.uni-koeln.de/color, 
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -45,6 +47,9 @@ MARKS: dict[str, str] = {
     "stack": "M0 0H7V2H2V7H0ZM3 3H10V10H3Z",
     "stub": "M5 0A3.4 3.4 0 1 1 4.99 0ZM5 1.5A1.9 1.9 0 1 0 5.01 1.5ZM4.2 6.6H5.8V10H4.2Z",
     "warning": "M5 .2L10 9.6H0ZM4.2 3.4V6.5H5.8V3.4ZM4.2 7.2V8.6H5.8V7.2Z",
+    "brackets": "M0 0H3.4V1.6H1.6V8.4H3.4V10H0ZM6.6 0H10V10H6.6V8.4H8.4V1.6H6.6Z",
+    "two_squares": "M0 0H7V3H10V10H3V7H0ZM3 3V7H7V3Z",
+    "link": "M2.5 2.5A2.5 2.5 0 1 0 2.5 7.5A2.5 2.5 0 0 0 4.8 5.8H5.2A2.5 2.5 0 1 0 5.2 4.2H4.8A2.5 2.5 0 0 0 2.5 2.5Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -92,6 +97,9 @@ _MEANINGS = (
     Meaning("empty", "empty slot", "#5d6b7c", "#93a1b3", "stub"),
     Meaning("added", "added since A", "#007f8a", "#3fd0da", "plus"),
     Meaning("removed", "removed since A", "#a3243f", "#ff8298", "minus"),
+    Meaning("gap", "memory that no index reads", "#5d6b7c", "#93a1b3", "brackets", hatched=True),
+    Meaning("overlap", "memory that several indices read", "#b85300", "#ff9a52", "two_squares"),
+    Meaning("shared", "memory that several tensors read", "#00795a", "#2fc59b", "link"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 
@@ -118,6 +126,54 @@ SEQUENTIAL: tuple[tuple[str, str], ...] = (
     ("#2b2f80", "#d5e2ff"),
 )
 """(light, dark) from few to many bytes; darker on light, lighter on dark."""
+
+_ADDRESS_ANCHORS: dict[Theme, tuple[tuple[float, float, float], ...]] = {
+    "light": (
+        (0.93, 0.095, 108.0),
+        (0.80, 0.125, 160.0),
+        (0.62, 0.115, 220.0),
+        (0.46, 0.135, 262.0),
+        (0.32, 0.13, 290.0),
+    ),
+    "dark": ((0.36, 0.13, 290.0), (0.48, 0.135, 262.0), (0.63, 0.115, 220.0), (0.80, 0.125, 160.0), (0.94, 0.1, 108.0)),
+}
+"""Lightness, chroma and hue in OKLCH (bottosson.github.io/posts/oklab), evenly spaced from first to last address."""
+ADDRESS_STEPS = 128
+
+
+@cache
+def address_ramp(theme: Theme) -> tuple[str, ...]:
+    """Colours for the sequential scale of addresses: lightness runs one way, so the order needs no colour vision."""
+    anchors = _ADDRESS_ANCHORS[theme]
+    steps = []
+    for step in range(ADDRESS_STEPS):
+        place = step / (ADDRESS_STEPS - 1) * (len(anchors) - 1)
+        index = min(int(place), len(anchors) - 2)
+        low, high = anchors[index], anchors[index + 1]
+        steps.append(from_oklch(*(a + (b - a) * (place - index) for a, b in zip(low, high, strict=True))))
+    return tuple(steps)
+
+
+def from_oklch(lightness: float, chroma: float, hue: float) -> str:
+    """An OKLCH colour (hue in degrees) as "#rrggbb"; chroma is lowered until it exists in sRGB."""
+    a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    if chroma > 1e-3 and not all(-1e-4 <= value <= 1.0001 for value in linear):
+        return from_oklch(lightness, chroma * 0.96, hue)
+    encoded = [12.92 * v if v <= 0.0031308 else 1.055 * v ** (1 / 2.4) - 0.055 for v in (max(0.0, x) for x in linear)]
+    return "#" + "".join(f"{min(255, round(255 * value)):02x}" for value in encoded)
+
+
+def text_on(fill: str) -> str:
+    """Black or white, whichever reads better on `fill`; one of them always reaches 4.5:1."""
+    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, fill))
 
 
 def meaning(key: str) -> Meaning:

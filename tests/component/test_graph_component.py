@@ -47,7 +47,7 @@ def test_a_selection_that_is_no_text_is_nothing(value):
     assert at.run().text[0].value == "selected None opened None"
 
 
-@pytest.mark.parametrize("path", [*SCRIPTS, FOLDER / "graph.html", FOLDER / "graph.css"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*SCRIPTS, *FOLDER.glob("*.html"), *FOLDER.glob("*.css")], ids=lambda path: path.name)
 def test_assets_are_self_contained_and_never_write_markup(path):
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text)
@@ -57,9 +57,9 @@ def test_assets_are_self_contained_and_never_write_markup(path):
 
 
 def test_every_script_is_loaded():
-    from pages.shared import graph_component
+    from pages.shared import cells_component, graph_component
 
-    assert {path.name for path in SCRIPTS} == set(graph_component._SCRIPTS)
+    assert {path.name for path in SCRIPTS} == {*graph_component._SCRIPTS, *cells_component._SCRIPTS}
 
 
 def test_the_page_offers_stable_hooks():
