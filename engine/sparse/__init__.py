@@ -1,0 +1,1 @@
+"""Sparse layouts: the arrays PyTorch keeps; specs and results need no torch."""
