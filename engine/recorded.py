@@ -12,6 +12,7 @@ from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.graph.wording import hook_name
 
@@ -24,6 +25,9 @@ _RESULT = re.compile(r"result\d*")
 _SUFFIX = re.compile(r"Backward\d*$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
+
+DispatchMode = TorchDispatchMode
+"""Base of modes that see every operation below autograd."""
 
 Reader = Callable[[Any], Any]
 
@@ -125,6 +129,11 @@ def _slot(raw: str) -> Slot:
 def next_sequence_nr() -> int:
     """The number the next node made by this thread will get."""
     return int(torch._C._autograd._get_sequence_nr())
+
+
+def running_node() -> Any | None:
+    """The node whose backward runs now in this thread; None outside of backward."""
+    return torch._C._current_autograd_node()
 
 
 def unpack_hookless(node: Any, slot: Slot) -> Any:

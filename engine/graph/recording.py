@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import weakref
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -41,6 +42,24 @@ class Recording:
         self._indexed = 0
         self._bounds: list[int] = []
         self._places: list[Place] = [NOWHERE]
+
+    @property
+    def module(self) -> str:
+        """Path of the innermost module whose forward runs now; "" outside of modules."""
+        return self._paths[-1] if self._paths else ""
+
+    def place_of(self, sequence_nr: int) -> Place:
+        """Module and line that made the node of this number."""
+        bounds, places = self.index()
+        return places[bisect_right(bounds, sequence_nr)]
+
+    def source_of(self, frame: FrameType | None) -> Source | None:
+        """The innermost line outside of PyTorch at or above `frame`."""
+        found = _user_frame(frame)
+        if found is None:
+            return None
+        code, line = found.f_code, found.f_lineno
+        return self._sources.get((code, line)) or self._source(code, line)
 
     def enter(self, path: str) -> None:
         """From the next sequence number on, nodes belong to `path`."""

@@ -15,7 +15,8 @@ class ConvBlock(nn.Module):
         self.conv = nn.Conv2d(channels, channels, 3, padding=1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.change(self.conv(x)))
+        out: torch.Tensor = torch.relu(self.change(self.conv(x)))
+        return out
 
     def change(self, x: torch.Tensor) -> torch.Tensor:
         return x
@@ -46,7 +47,8 @@ class ConvNext(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.conv(x).permute(0, 2, 3, 1)  # (N, C, H, W) -> (N, H, W, C)
         y = self.narrow(F.gelu(self.wide(self.norm(y))))
-        return x + y.permute(0, 3, 1, 2)  # -> (N, C, H, W)
+        out: torch.Tensor = x + y.permute(0, 3, 1, 2)  # -> (N, C, H, W)
+        return out
 
 
 class SqueezeExcite(ConvBlock):

@@ -1,0 +1,53 @@
+"""Formats and orders of tensors: what their strides say."""
+
+from __future__ import annotations
+
+import torch
+
+from engine.memory_format.spec import Format, Order
+
+
+def format_of(tensor: torch.Tensor) -> Format:
+    """As `is_contiguous` answers for both formats; an expanded dimension (stride 0) is neither."""
+    if tensor.dim() != 4:
+        return "not_4d"
+    contiguous = tensor.is_contiguous()
+    channels_last = tensor.is_contiguous(memory_format=torch.channels_last)
+    if contiguous:
+        return "both" if channels_last else "contiguous"
+    return "channels_last" if channels_last else "other"
+
+
+def own_order(format_: Format) -> Order:
+    """The order of an image whose dimensions are (N, C, H, W)."""
+    return "" if format_ in ("both", "not_4d") else format_  # type: ignore[return-value]
+
+
+def dims_by_stride(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Dimensions larger than 1 from the outermost in memory to the innermost."""
+    strides = tensor.stride()
+    return tuple(sorted((d for d, size in enumerate(tensor.shape) if size > 1), key=lambda d: (-strides[d], d)))
+
+
+def is_row_major(tensor: torch.Tensor) -> bool:
+    """Whether strides never grow from one dimension to the next."""
+    dims = dims_by_stride(tensor)
+    return dims == tuple(sorted(dims))
+
+
+def is_expanded(tensor: torch.Tensor) -> bool:
+    """Whether several elements are the same memory."""
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def hands_order_on(source: torch.Tensor, target: torch.Tensor) -> bool:
+    """Whether new memory of another or the same shape lies in the order its source lies in, dimension by dimension.
+
+    True for the same shape with the same order of dimensions, and for row-major results of row-major sources where
+    only the last dimension changed, as nn.Linear over channels makes them.
+    """
+    if source.shape == target.shape:
+        return dims_by_stride(source) == dims_by_stride(target)
+    if source.dim() != target.dim() or source.dim() < 2 or source.shape[:-1] != target.shape[:-1]:
+        return False
+    return is_row_major(source) and is_row_major(target)
