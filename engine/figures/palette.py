@@ -100,6 +100,15 @@ _MEANINGS = (
     Meaning("gap", "memory that no index reads", "#5d6b7c", "#93a1b3", "brackets", hatched=True),
     Meaning("overlap", "memory that several indices read", "#b85300", "#ff9a52", "two_squares"),
     Meaning("shared", "memory that several tensors read", "#00795a", "#2fc59b", "link"),
+    Meaning("duplicate", "entries that share a place", "#b03a7c", "#ee8fc1", "two_squares"),
+    Meaning("stored_zero", "zero that is stored", "#6b4fa0", "#bba2f0", "ring"),
+    Meaning("padding", "zero that pads a block", "#7a5c9e", "#b59ad6", "stub", hatched=True),
+    Meaning("kept_sparse", "sparse result", "#00795a", "#2fc59b", "square"),
+    Meaning("densified", "dense result", "#b85300", "#ff9a52", "chip"),
+    Meaning("scalar", "a single number", "#0064a6", "#5aaef2", "diamond"),
+    Meaning("masked", "right at stored places only", "#6b4fa0", "#bba2f0", "brackets"),
+    Meaning("refused", "refused with an error", "#5d6b7c", "#93a1b3", "cross"),
+    Meaning("wrong", "values other than dense", "#c2002f", "#ff6b81", "star"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 

@@ -39,7 +39,7 @@ class Fact(msgspec.Struct, frozen=True):
 class LayoutArrays(msgspec.Struct, frozen=True, kw_only=True):
     """The matrix in one layout: its arrays, `_nnz()` (blocks in a block layout), and what it says of itself.
 
-    `bytes` is the sum over the arrays; `held_bytes` that of the storages they keep alive, which is more where an array is
+    `bytes` is the sum over the arrays; `held_bytes` that of the storages they keep alive, more where an array is
     a view of a larger one. `equals_dense` is whether `to_dense()` is the dense matrix. After an `error`
     (the conversion was refused) everything else is empty.
     """
