@@ -1,0 +1,83 @@
+"""Will `.view(shape)` work? The rule applied to the end of the chain, beside what PyTorch did."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from engine.figures.units import format_bytes
+from engine.storage.contiguity import explain_ambiguity
+from engine.storage.spec import LayoutSpec, LayoutTrace, ViewAttempt
+from engine.storage.view_rule import Run, ViewRule, explain_view
+from pages.shared.fields import common_arguments
+from pages.tensors.storage_cards import tensor_name
+from pages.tensors.storage_controls import VIEW
+
+ASK = "Type the shape you want, with at most one -1 for a size to infer; () asks for a 0-dim tensor."
+
+
+def draw_view_check(spec: LayoutSpec, trace: LayoutTrace) -> None:
+    """The shape asked for, the verdict with PyTorch's words, and the rule step by step."""
+    st.text_input("shape for `.view`", placeholder="24", **common_arguments(VIEW, ASK))
+    end = trace.layouts[-1] if trace.layouts else None
+    if spec.view_shape is None or end is None:
+        st.caption(ASK)
+    elif trace.view is None:
+        st.caption("The chain was refused before its end, so there is nothing to view.")
+    elif end.stride is None:
+        st.caption(f"This tensor has no strides: {end.unavailable}")
+    else:
+        name = tensor_name(len(trace.layouts) - 1)
+        _draw_verdict(name, spec.view_shape, trace.view)
+        _draw_rule(explain_view(end.shape, end.stride, spec.view_shape))
+    if end is not None and end.stride is not None and (words := explain_ambiguity(end.shape, end.stride).words):
+        st.caption(words)
+
+
+def _draw_verdict(name: str, asked: tuple[int, ...], attempt: ViewAttempt) -> None:
+    call = f"{name}.view{asked}" if len(asked) != 1 else f"{name}.view({asked[0]})"
+    if attempt.view is not None:
+        st.success(f"`{call}` works: strides `{attempt.view.stride}`, no byte copied.", icon=":material/check:")
+    elif attempt.view_error is not None:
+        st.error(f"`{call}` is refused.", icon=":material/block:")
+        st.code(f"{attempt.view_error.type}: {attempt.view_error.message}", language=None, wrap_lines=True)
+    st.markdown(_reshape_words(attempt))
+
+
+def _reshape_words(attempt: ViewAttempt) -> str:
+    if attempt.reshape_error is not None:
+        return f"`reshape` is refused as well: {attempt.reshape_error.message}"
+    if attempt.reshape_copied_bytes:
+        return f"`reshape` works by **copying {format_bytes(attempt.reshape_copied_bytes)}** into a new storage."
+    return "`reshape` gives the same **view**: nothing is copied."
+
+
+def _draw_rule(rule: ViewRule) -> None:
+    joints, runs = st.columns(2, gap="medium")
+    with joints:
+        st.markdown("**1. Which dimensions join?** From the last to the first, `stride[i] == stride[i+1] * size[i+1]`")
+        if rule.joints:
+            rows = [(f"{j.dim} and {j.dim + 1}", j.words, "joins" if j.joins else "breaks") for j in rule.joints]
+            _draw_table(pd.DataFrame(rows, columns=["dimensions", "condition", "so it"]))
+        else:
+            st.caption("A single dimension, or none: nothing to join.")
+    with runs:
+        st.markdown(f"**2. Do the sizes of `{rule.inferred or rule.asked}` fill the runs?**")
+        if rule.runs:
+            _draw_table(pd.DataFrame([_run_row(run, rule) for run in rule.runs]))
+        st.caption(rule.reason)
+
+
+def _run_row(run: Run, rule: ViewRule) -> dict[str, str]:
+    asked = rule.inferred or rule.asked
+    return {
+        "run of dimensions": ", ".join(map(str, run.dims)),
+        "elements": str(run.size),
+        "stride": str(run.stride),
+        "gets view dimensions": ", ".join(f"{dim} (size {asked[dim]})" for dim in run.view_dims) or "none",
+        "filled": "yes" if run.fits else "no",
+    }
+
+
+def _draw_table(table: pd.DataFrame) -> None:
+    st.dataframe(table, hide_index=True, width="stretch", height="content")

@@ -1,0 +1,67 @@
+"""Writing through a view: which names change, what versions count, what autograd says."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from engine.storage.spec import LayoutSpec, LayoutTrace, NameAfterWrite, PyTorchSaid, WriteReport
+from pages.shared.fields import draw_field
+from pages.tensors.storage_cards import tensor_name
+
+ASK = (
+    "Choose an in-place operation above. It is carried out on a chain built afresh, through the tensor you name; "
+    "the table then says which other names changed."
+)
+
+
+def draw_write(spec: LayoutSpec, trace: LayoutTrace) -> None:
+    """The controls of the write, and what it did to every tensor of the chain."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        draw_field(LayoutSpec, "write", "storage.write", label="in-place operation")
+        draw_field(LayoutSpec, "write_step", "storage.write_step", label="through tensor number (0 is x)")
+    if trace.write is None:
+        st.caption(ASK)
+        return
+    report = trace.write
+    call = f"{tensor_name(report.step)}.{report.operation}"
+    if report.error is not None:
+        _draw_said(f"`{call}` was refused", report.error)
+    else:
+        _draw_summary(call, report)
+    _draw_names(report)
+    if report.backward_error is not None:
+        _draw_said("After the write, backward from the end of the chain", report.backward_error)
+    for warning in report.warnings:
+        st.warning(warning, icon=":material/warning:")
+
+
+def _draw_summary(call: str, report: WriteReport) -> None:
+    others = [tensor_name(name.step) for name in report.names if name.changed and name.step != report.step]
+    words = ", ".join(f"`{name}`" for name in others)
+    st.markdown(
+        f"`{call}` also changed {words}: they read the same storage." if others else f"`{call}` changed no other name."
+    )
+
+
+def _draw_names(report: WriteReport) -> None:
+    table = pd.DataFrame([_row(name) for name in report.names])
+    st.dataframe(table, hide_index=True, width="stretch", height="content")
+
+
+def _row(name: NameAfterWrite) -> dict[str, str]:
+    return {
+        "tensor": tensor_name(name.step),
+        "values changed": "yes" if name.changed else "no",
+        "_version": _change(name.version_before, name.version_after),
+        "grad_fn": _change(name.grad_fn_before, name.grad_fn_after),
+    }
+
+
+def _change(before: object, after: object) -> str:
+    return str(before) if before == after else f"{before} → {after}"
+
+
+def _draw_said(title: str, said: PyTorchSaid) -> None:
+    st.error(title, icon=":material/block:")
+    st.code(f"{said.type}: {said.message}", language=None, wrap_lines=True)
