@@ -38,6 +38,8 @@ MARKS: dict[str, str] = {
     "bars": "M0 7.2L7.2 0H10L0 10ZM0 3L3 0H5.4L0 5.4ZM4.6 10L10 4.6V7L7 10Z",
     "loop": "M5 .5A4.5 4.5 0 1 1 .6 6H2.2A3 3 0 1 0 5 2V4.2L1.8 1.2L5 -1.6Z",
     "arrow_down": "M4 0H6V5.5H9.2L5 10L.8 5.5H4Z",
+    "arrow_up": "M4 10H6V4.5H9.2L5 0L.8 4.5H4Z",
+    "bolt": "M6.4 0L1 6H4.4L3.4 10L9 3.8H5.4Z",
     "chip": "M2 2H8V8H2ZM0 3H1.4V4.2H0ZM0 5.8H1.4V7H0ZM8.6 3H10V4.2H8.6ZM8.6 5.8H10V7H8.6Z",
     "hook": "M4.2 0H5.8V6.4A1.6 1.6 0 0 1 2.6 6.4V5H1V6.4A3.2 3.2 0 0 0 7.4 6.4V4.4H9L5.8 1Z",
     "cross": "M1.5 0L5 3.5L8.5 0L10 1.5L6.5 5L10 8.5L8.5 10L5 6.5L1.5 10L0 8.5L3.5 5L0 1.5Z",
@@ -109,6 +111,14 @@ _MEANINGS = (
     Meaning("masked", "right at stored places only", "#6b4fa0", "#bba2f0", "brackets"),
     Meaning("refused", "refused with an error", "#5d6b7c", "#93a1b3", "cross"),
     Meaning("wrong", "values other than dense", "#c2002f", "#ff6b81", "star"),
+    Meaning("channels_last", "writes channels_last", "#0064a6", "#5aaef2", "square"),
+    Meaning("contiguous", "writes contiguous", "#b85300", "#ff9a52", "circle"),
+    Meaning("other_strides", "writes other strides", "#8a6a00", "#e6c229", "diamond"),
+    Meaning("no_image", "no image, or order not told", "#5d6b7c", "#93a1b3", "chip"),
+    Meaning("format_lost", "channels_last lost", "#c2002f", "#ff6b81", "bolt"),
+    Meaning("format_gained", "channels_last gained", "#00795a", "#2fc59b", "arrow_up"),
+    Meaning("format_copy", "copies", "#8a5620", "#d6a065", "stack"),
+    Meaning("hidden_copy", "copies inside its kernel", "#6b4fa0", "#bba2f0", "loop"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 

@@ -1,0 +1,99 @@
+"""The strip of operations as an interactive Plotly figure."""
+
+from __future__ import annotations
+
+from html import escape
+
+import plotly.graph_objects as go
+
+from engine.figures.format_strip import Cell, Row, Strip
+from engine.figures.palette import BACKGROUND, LINE, MUTED, TEXT, Theme, meaning
+
+SYMBOLS = {"channels_last": "square", "contiguous": "circle", "other_strides": "diamond", "no_image": "hexagon"}
+OVERLAYS = {
+    "format_lost": "x",
+    "format_gained": "triangle-up",
+    "format_copy": "square-open",
+    "hidden_copy": "circle-open",
+}
+OVERLAY_SIZES = {"format_lost": 21, "format_gained": 19, "format_copy": 21, "hidden_copy": 19}
+LINE_PIXELS = 25
+GAP = 1.2
+"""Columns between forward and backward."""
+
+
+def draw_strip(strip: Strip, theme: Theme = "light") -> go.Figure:
+    """One marker per operation by format, views small; losses, gains and copies drawn over; words on hover."""
+    figure = go.Figure()
+    placed = [(row, cell) for row in strip.rows for cell in row.cells]
+    for key, symbol in SYMBOLS.items():
+        _add(figure, strip, [p for p in placed if p[1].key == key], key, symbol, theme)
+    for key, symbol in OVERLAYS.items():
+        _add(figure, strip, [p for p in placed if key in p[1].marks], key, symbol, theme)
+    _add_labels(figure, strip, theme)
+    return figure
+
+
+def x_of(strip: Strip, cell: Cell) -> float:
+    """Column of a cell, backward ones behind the forward's."""
+    return cell.column + (strip.forward_columns + GAP if cell.side == "backward" else 0)
+
+
+def _add(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], key: str, symbol: str, theme: Theme) -> None:
+    if not placed:
+        return
+    overlay = key in OVERLAYS
+    what = meaning(key)
+    figure.add_scatter(
+        x=[x_of(strip, cell) for _, cell in placed],
+        y=[row.top + cell.line for row, cell in placed],
+        mode="markers",
+        name=what.label,
+        customdata=[cell.operation for _, cell in placed],
+        hovertext=[escape(strip.words[cell.operation]).replace("\n", "<br>") for _, cell in placed],
+        hoverinfo="skip" if overlay else "text",
+        marker={
+            "symbol": symbol,
+            "size": OVERLAY_SIZES[key] if overlay else [8 if cell.is_view else 14 for _, cell in placed],
+            "color": what.accent(theme),
+            "line": {
+                "color": BACKGROUND[theme] if key in ("format_lost", "format_gained") else what.accent(theme),
+                "width": 2 if overlay else 0,
+            },
+        },
+    )
+
+
+def _add_labels(figure: go.Figure, strip: Strip, theme: Theme) -> None:
+    labels = [row.label + (f"  × {row.times}" if row.times > 1 else "") for row in strip.rows]
+    figure.update_yaxes(
+        tickvals=[row.top for row in strip.rows],
+        ticktext=[escape(label) for label in labels],
+        range=[strip.lines - 0.4, -0.9],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+        fixedrange=True,
+    )
+    end = strip.forward_columns + (GAP + strip.backward_columns if strip.backward_columns else 0)
+    figure.update_xaxes(visible=False, range=[-0.8, max(end, 18) + 0.2], fixedrange=True)
+    for row in strip.rows[1:]:
+        figure.add_hline(y=row.top - 0.5, line={"color": LINE[theme], "width": 0.5}, opacity=0.35)
+    _add_heading(figure, 0, "forward, top to bottom", theme)
+    if strip.backward_columns:
+        _add_heading(figure, strip.forward_columns + GAP, "backward, bottom to top", theme)
+    figure.update_layout(
+        height=96 + LINE_PIXELS * (strip.lines + 1),
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
+        font={"color": TEXT[theme]},
+        hoverlabel={"align": "left", "font": {"family": "monospace", "size": 12}},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+    )
+
+
+def _add_heading(figure: go.Figure, x: float, text: str, theme: Theme) -> None:
+    figure.add_annotation(
+        x=x - 0.5, y=-0.75, text=text, showarrow=False, xanchor="left", font={"color": MUTED[theme], "size": 12}
+    )

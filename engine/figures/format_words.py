@@ -1,0 +1,106 @@
+"""What a format trace says in sentences: where channels_last went, and what would keep it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from engine.figures.units import format_bytes, format_shape
+from engine.memory_format.spec import FormatSpec, FormatTrace, Operation, TensorFormat
+
+Tone = Literal["lost", "kept", "contiguous", "gained"]
+
+MIXED = frozenset({"aten::add", "aten::sub", "aten::mul", "aten::div", "aten::where"})
+WORDS = {"channels_last": "channels_last", "contiguous": "contiguous", "both": "both at once", "other": "other strides"}
+
+
+def headline(spec: FormatSpec, trace: FormatTrace) -> tuple[Tone, str]:
+    """The one sentence of the picture, in Markdown: where channels_last went in the forward."""
+    operations = trace.operations
+    if spec.model.memory_format == "contiguous":
+        return _of_contiguous(trace)
+    if trace.lost_at is not None:
+        lost = operations[trace.lost_at]
+        return "lost", f"**channels_last is lost {at_place(lost)}**: {what_happened(lost)}"
+    share = f"{trace.channels_last_operations} of {trace.image_operations} operations on images write it"
+    return "kept", f"**The forward keeps channels_last** from the first image to the last; {share}, backward included."
+
+
+def _of_contiguous(trace: FormatTrace) -> tuple[Tone, str]:
+    gained = next((op for op in trace.operations if op.event == "gains"), None)
+    if gained is None:
+        return "contiguous", "The model is contiguous and stays so: set *memory_format* to channels_last to compare."
+    return (
+        "gained",
+        f"**Nobody asked for channels_last, yet it appears {at_place(gained)}**: {what_happened(gained)}",
+    )
+
+
+def backward_sentence(trace: FormatTrace) -> str:
+    """Where the backward loses channels_last; "" where it does not, or did not run."""
+    if trace.lost_in_backward is None:
+        return ""
+    lost = trace.operations[trace.lost_in_backward]
+    return f"The backward loses it {at_place(lost)}: {what_happened(lost)}"
+
+
+def at_place(operation: Operation) -> str:
+    """ "in `blocks.0`, at conv_net.py:90 `return x.reshape(n, c, h, w)`"."""
+    module = f"in `{operation.module}`" if operation.module else "outside of modules"
+    source = operation.source
+    return f"{module}, at {source.file}:{source.line} `{source.text}`" if source else module
+
+
+def what_happened(operation: Operation) -> str:
+    """The operation with the strides it read and wrote, and the bytes it copied."""
+    read = next((t for t in operation.inputs if not t.is_parameter), None)
+    if read is None or not operation.outputs:
+        return f"`{operation.name}`."
+    inputs = [t for t in operation.inputs if not t.is_parameter and t.format == "channels_last"] or [read]
+    copied = f", copying {format_bytes(operation.copied_bytes)}" if operation.copied_bytes else ""
+    return f"`{operation.name}` reads {laid_out(inputs[0])} and writes {laid_out(operation.outputs[0])}{copied}."
+
+
+def laid_out(tensor: TensorFormat) -> str:
+    """ "4x32x16x16 channels_last (8192, 1, 512, 32)"."""
+    named = "" if tensor.format == "not_4d" else f" {WORDS[tensor.format]}"
+    return f"{format_shape(tensor.shape)}{named} `{tensor.stride}`"
+
+
+def remedy(operation: Operation) -> str:
+    """What would keep channels_last at an operation that loses it."""
+    text = operation.source.text if operation.source else ""
+    size = format_bytes(4 * _elements(operation))
+    if operation.phase in ("backward", "recompute") and operation.name not in MIXED:
+        return "Keep the format in the forward of this line, and the gradient will come back in it."
+    if operation.name in MIXED:
+        return (
+            "Its operands came in different formats and the first one decided. Write the channels_last one first, or "
+            "make the other with `torch.ones_like(x)` or `.to(memory_format=torch.channels_last)`."
+        )
+    if "instance_norm" in text or "InstanceNorm" in text:
+        return "Instance norm always copies into contiguous; group norm with one channel per group keeps channels_last."
+    if operation.name in ("aten::clone", "aten::_reshape_copy") and operation.inputs[0].format == "not_4d":
+        return (
+            "A reshape after a transpose has to copy, in contiguous order. Shuffle the channels while they are the "
+            "last dimension (`x.permute(0, 2, 3, 1)` first, permute back after), or call "
+            "`torch.nn.functional.channel_shuffle`."
+        )
+    if operation.name == "aten::clone":
+        return (
+            "`.contiguous()` means contiguous format. Leave it out, or write "
+            "`.contiguous(memory_format=torch.channels_last)`, which copies nothing here."
+        )
+    if operation.name == "aten::cat":
+        return "`torch.cat` follows its first tensor: give it one in channels_last, or convert the odd one."
+    return (
+        f"This kernel writes contiguous whatever it reads. Convert afterwards with "
+        f"`.to(memory_format=torch.channels_last)` (one more copy, {size} at float32), or choose an operation that "
+        f"keeps it."
+    )
+
+
+def _elements(operation: Operation) -> int:
+    count = 1
+    for size in operation.outputs[0].shape if operation.outputs else ():
+        count *= size
+    return count
