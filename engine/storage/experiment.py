@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from engine.runner.contract import Price, ProgressSink
 from engine.storage.build import build_tensor, price_layout
+from engine.storage.cost import measure_cost, price_cost
 from engine.storage.spec import CostSpec, LayoutSpec, LayoutTrace
 from engine.storage.trace import Chain, try_view
 from engine.storage.write import trace_write
 
-__all__ = ["price", "trace_layout"]
+__all__ = ["measure_cost", "price", "trace_layout"]
 
 
 def price(spec: LayoutSpec | CostSpec) -> Price:
     """What the chain will need at its peak; an upper estimate."""
-    if isinstance(spec, LayoutSpec):
-        return price_layout(spec)
-    return price_layout(spec.layout)
+    return price_layout(spec) if isinstance(spec, LayoutSpec) else price_cost(spec)
 
 
 def trace_layout(spec: LayoutSpec, progress: ProgressSink) -> LayoutTrace:

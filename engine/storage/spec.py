@@ -223,6 +223,7 @@ def _check_entries(name: str, shape: tuple[int, ...], low: int, high: int) -> No
 
 
 CostOperation = Literal["add", "relu", "sum_rows", "sum_columns", "softmax", "matmul", "copy", "conv2d"]
+OutputFormat = Literal["contiguous", "channels_last", "channels_last_3d", "like the view", "other"]
 
 
 class Cost(Result, frozen=True, kw_only=True):
@@ -230,14 +231,27 @@ class Cost(Result, frozen=True, kw_only=True):
 
     Seconds per call, median. `break_even_calls` is how many calls pay back one `.contiguous()`: contiguous_s / (view_s
     - dense_s); None when the view is not slower beyond doubt.
+
+    `read_bytes` are numel * itemsize of the view, what the operation reads of it. `output_is_mapped` says that the
+    output is so large that the allocator asks the system for fresh pages on every call.
     """
 
     operation: str
     comparison: Comparison | None
-    """Names "view", "contiguous copy" and ".contiguous()"."""
+    """Names "contiguous copy", "view" and ".contiguous()", so that `ratio` is view / contiguous copy.
+
+    None when the view is contiguous, or the operation was refused.
+    """
     break_even_calls: float | None
     is_contiguous: bool
     error: PyTorchSaid | None = None
+    read_bytes: int = 0
+    output_bytes: int = 0
+    output_shape: tuple[int, ...] = ()
+    output_stride: tuple[int, ...] = ()
+    output_format: OutputFormat | None = None
+    output_is_mapped: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class CostSpec(Spec[Cost], frozen=True, kw_only=True):
