@@ -83,6 +83,7 @@ def _header(scene: CellScene, ids: int, sections: list[tuple[str, int, int, int]
         "ramp": {"light": address_ramp("light"), "dark": address_ramp("dark")} if scene.has_shades else None,
         "ink": {"light": _inks("light"), "dark": _inks("dark")} if scene.has_shades else None,
         "scale": scene.scale,
+        "longest": max((len(value) for panel in scene.panels for value in panel.values), default=0),
         "tick_words": scene.tick_words if any(panel.tick_every for panel in scene.panels) else "",
         "ids": ids - 1,
         "sections": sections,

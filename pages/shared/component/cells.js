@@ -85,7 +85,7 @@ class CellView {
       context.font = `${weight} ${size}px ${this.theme.font}`;
       return context.measureText(text).width;
     };
-    this.layout = new CellLayout(this.scene, this.seenWidth, this.seenHeight, this.zoom, measure);
+    this.layout = layOut(this.scene, this.seenWidth, this.seenHeight, this.zoom, measure);
     this.still = null;
     const fits = [this.layout.width <= this.seenWidth + 1, this.layout.height <= this.seenHeight + 1];
     this.extent.style.width = fits[0] ? "0" : `${this.layout.width}px`;

@@ -1,42 +1,79 @@
 // Where every panel and cell lies, in pixels of the whole picture. Cells are as large as the room allows.
 
-const SIZES = [44, 40, 36, 32, 28, 25, 22, 19, 16, 14, 12, 10, 9, 8, 7, 6, 5, 4];
+const SIZES = [52, 44, 40, 36, 32, 28, 25, 22, 19, 16, 14, 12, 10, 9, 8, 7, 6, 5, 4, 3];
+const READABLE = 25; // cells as small as this still hold a short value
 const PAD = 16;
 const GAP = { panel: 36, row: 22, block: 16, head: 6 };
 const LABEL_FONT = 11;
+const LEFT_SHARE = 0.55;
 
 // Many cells may become small; few stay large enough to be read, and the picture scrolls instead.
 function smallest(panel) {
-  return panel.cells <= 64 ? 28 : panel.cells <= 400 ? 19 : panel.cells <= 2500 ? 8 : 4;
+  return panel.cells <= 64 ? 25 : panel.cells <= 400 ? 19 : panel.cells <= 2500 ? 8 : panel.cells <= 6000 ? 4 : 3;
+}
+
+// The rows below one another; or, where that is too high, the first row left of the others, if that shows more.
+function layOut(scene, width, height, zoom, measure) {
+  const below = new CellLayout(scene, width, height, measure, false);
+  const besides = () => new CellLayout(scene, width, height, measure, true);
+  const beside = below.isWhole || scene.rows.length < 2 || width < 640 ? below : besides();
+  const better = beside.hidden < below.hidden || (beside.hidden === below.hidden && beside.size > below.size);
+  return (better ? beside : below).finish(zoom);
 }
 
 class CellLayout {
-  constructor(scene, width, height, zoom, measure) {
-    Object.assign(this, { scene, room: Math.max(120, width - 2 * PAD), zoom, measure });
-    this.aspect = scene.panels.some((panel) => panel.texts.values) ? 1.35 : 1;
+  constructor(scene, width, height, measure, beside) {
+    Object.assign(this, { scene, room: Math.max(120, width - 2 * PAD), measure, beside, labelWidths: new Map() });
+    this.aspect = scene.longest <= 3 ? 1 : scene.longest <= 5 ? 1.35 : 1.7;
+    this.rooms = [];
+    this.giveRoom(scene.rows.flat(), this.room);
+    if (beside) this.giveRoom(scene.rows[0], this.room * LEFT_SHARE);
     this.sizes = scene.panels.map((panel) => this.widest(panel));
+    scene.rows.forEach((row) => this.closeUp(row));
     this.place();
+    this.isWhole = this.height <= height;
     while (this.height > height && this.shrink()) this.place();
+    this.hidden = Math.max(0, this.height - height) + Math.max(0, this.width - width);
+    this.size = this.sizes.reduce((sum, size) => sum + Math.log(size), 0);
+  }
+
+  finish(zoom) {
     if (zoom !== 1) {
       this.sizes = this.sizes.map((size) => Math.max(3, size * zoom));
       this.place();
     }
     this.placeCells();
+    return this;
   }
 
-  // The largest cells with which the panel is not wider than the room; a strip should hold a cache line in one line.
+  giveRoom(numbers, room) {
+    numbers.forEach((number) => (this.rooms[number] = room));
+  }
+
+  // The largest cells with which the panel is not wider than the room; a strip is best in one line, or holds a cache line.
   widest(panel) {
-    const whole = (size) => {
-      const { columns, block } = this.shape(panel, size);
-      return isStrip(panel) ? columns >= Math.min(panel.tick_every, panel.cells) || size <= 25 : block <= this.room;
-    };
-    return SIZES.find(whole) ?? SIZES[SIZES.length - 1];
+    const columns = (size) => this.shape(panel, size).columns;
+    const fits = isStrip(panel)
+      ? (SIZES.find((size) => size >= READABLE && columns(size) >= panel.cells) ??
+        SIZES.find((size) => size <= READABLE || columns(size) >= Math.min(panel.tick_every, panel.cells)))
+      : SIZES.find((size) => this.shape(panel, size).block <= this.rooms[panel.number]);
+    return fits ?? SIZES[SIZES.length - 1];
+  }
+
+  // Panels of one row stand beside each other where cells of a readable size allow it.
+  closeUp(row) {
+    if (row.length < 2) return;
+    const panels = row.map((number) => this.scene.panels[number]);
+    const least = Math.max(...panels.map(smallest));
+    const sizes = (limit) => panels.map((panel) => Math.min(limit, this.sizes[panel.number]));
+    const width = (limit) => sizes(limit).reduce((sum, size, i) => sum + this.panel(panels[i], 0, size).width + GAP.panel, -GAP.panel);
+    const limit = SIZES.find((size) => size >= least && width(size) <= this.rooms[row[0]]);
+    if (limit) row.forEach((number) => (this.sizes[number] = Math.min(limit, this.sizes[number])));
   }
 
   // One step smaller for the panel that covers most; false when all are as small as they may be.
   shrink() {
-    const { panels } = this.scene;
-    const free = panels.filter((panel) => this.sizes[panel.number] > smallest(panel));
+    const free = this.scene.panels.filter((panel) => this.sizes[panel.number] > smallest(panel));
     if (!free.length) return false;
     const area = ({ number }) => this.places[number].bodyWidth * this.places[number].bodyHeight;
     const largest = free.reduce((a, b) => (area(b) > area(a) ? b : a));
@@ -51,12 +88,11 @@ class CellLayout {
     let { columns, rows } = panel;
     let wrapped = false;
     let left = this.labelWidth(panel, false);
-    if (isStrip(panel) && left + panel.cells * cellWidth > this.room) {
+    const room = this.rooms[panel.number];
+    if (isStrip(panel) && left + panel.cells * cellWidth > room) {
       wrapped = true;
       left = this.labelWidth(panel, true);
-      columns = Math.max(1, Math.floor((this.room - left) / cellWidth));
-      const tick = panel.tick_every;
-      if (tick && tick <= columns) columns -= columns % tick;
+      columns = inStep(Math.max(1, Math.floor((room - left) / cellWidth)), panel.tick_every);
       rows = Math.ceil(panel.cells / columns);
     }
     const blockRows = panel.block_rows || Math.max(1, rows);
@@ -66,48 +102,64 @@ class CellLayout {
   }
 
   labelWidth(panel, wrapped) {
-    const key = wrapped ? "wrappedLabels" : "labels";
-    if (this[key]?.has(panel)) return this[key].get(panel);
-    const texts = wrapped ? [lineLabel(panel, panel.cells - 1)] : panel.row_labels;
-    const width = texts.length ? Math.min(120, Math.max(...texts.map((text) => this.measure(text, LABEL_FONT, 400))) + 9) : 0;
-    (this[key] ??= new Map()).set(panel, width);
-    return width;
+    const key = `${panel.number}/${wrapped}`;
+    if (!this.labelWidths.has(key)) {
+      const texts = wrapped ? [lineLabel(panel, panel.cells - 1)] : panel.row_labels;
+      const widths = texts.map((text) => this.measure(text, LABEL_FONT, 400));
+      this.labelWidths.set(key, texts.length ? Math.min(120, Math.max(...widths)) + 9 : 0);
+    }
+    return this.labelWidths.get(key);
   }
 
   place() {
     this.places = [];
-    this.width = 0;
+    const { rows } = this.scene;
+    if (!this.beside) {
+      Object.assign(this, this.stack(rows, PAD));
+      return;
+    }
+    const left = this.stack(rows.slice(0, 1), PAD);
+    const start = left.width - PAD + GAP.panel;
+    this.giveRoom(rows.slice(1).flat(), Math.max(160, this.room + PAD - start));
+    const right = this.stack(rows.slice(1), start);
+    Object.assign(this, { width: Math.max(left.width, right.width), height: Math.max(left.height, right.height) });
+  }
+
+  // Rows below one another from `start`; a row that is too wide goes on below.
+  stack(rows, start) {
+    let width = 0;
     let y = PAD;
-    this.scene.rows.forEach((row) => {
-      let [x, tall] = [PAD, 0];
+    rows.forEach((row) => {
+      let [x, tall] = [start, 0];
       row.forEach((number) => {
-        const panel = this.scene.panels[number];
-        const place = this.panel(panel, this.room / row.length - GAP.panel);
-        if (x > PAD && x + place.width > PAD + this.room) {
+        const room = this.rooms[number];
+        const place = this.panel(this.scene.panels[number], room / row.length - GAP.panel, this.sizes[number]);
+        if (x > start && x + place.width > start + room) {
           y += tall + GAP.row;
-          [x, tall] = [PAD, 0];
+          [x, tall] = [start, 0];
         }
         Object.assign(place, { x, y, bodyX: x, bodyY: y + place.head });
         this.places[number] = place;
         x += place.width + GAP.panel;
         tall = Math.max(tall, place.height);
-        this.width = Math.max(this.width, place.x + place.width + PAD);
+        width = Math.max(width, place.x + place.width + PAD);
       });
       y += tall + GAP.row;
     });
-    this.height = y - GAP.row + PAD;
+    return { width, height: y - GAP.row + PAD };
   }
 
-  panel(panel, share) {
-    const shape = this.shape(panel, this.sizes[panel.number]);
+  panel(panel, share, size) {
+    const shape = this.shape(panel, size);
+    const room = this.rooms[panel.number];
     const blocks = panel.block_rows ? Math.ceil(panel.rows / panel.block_rows) : 1;
-    const fitting = Math.max(1, Math.floor((this.room + GAP.block) / (shape.block + GAP.block)));
-    const across = Math.max(1, Math.min(panel.block_columns || fitting, blocks, fitting));
+    const fitting = Math.max(1, Math.floor((room + GAP.block) / (shape.block + GAP.block)));
+    const across = blocksAcross(blocks, panel.block_columns, fitting);
     const deep = Math.ceil(blocks / across);
     const blockHeight = shape.named + shape.top + Math.min(shape.blockRows, Math.max(1, shape.rows)) * shape.cellHeight;
     const bodyWidth = panel.cells ? across * (shape.block + GAP.block) - GAP.block : 96;
     const bodyHeight = panel.cells ? deep * (blockHeight + GAP.block) - GAP.block : 40;
-    const headWidth = Math.max(bodyWidth, share, Math.min(this.room, 260));
+    const headWidth = Math.max(bodyWidth, share, Math.min(room, 260));
     const title = this.wrap(panel.title, 13, 600, headWidth);
     const caption = this.wrap(panel.caption, 12, 400, headWidth);
     const head = title.length * 18 + caption.length * 16 + GAP.head;
@@ -178,6 +230,20 @@ class CellLayout {
     const next = cell - first + by;
     return next < 0 || next >= cells ? cell : first + next;
   }
+}
+
+// Blocks in a line: whole groups of the innermost outer dimension, as many as fit.
+function blocksAcross(blocks, group, fitting) {
+  if (!group || group >= blocks) return Math.min(group || blocks, blocks, fitting);
+  return group <= fitting ? group * Math.max(1, Math.min(Math.floor(fitting / group), Math.ceil(blocks / group))) : fitting;
+}
+
+// So many columns or a few less that ticks stand below one another: whole cache lines, or an even part of one.
+function inStep(columns, tick) {
+  if (!tick) return columns;
+  if (tick <= columns) return columns - (columns % tick);
+  for (let part = columns; part >= columns * 0.6; part--) if (tick % part === 0) return part;
+  return columns;
 }
 
 // A single row wraps to the width.

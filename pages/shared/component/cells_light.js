@@ -7,7 +7,7 @@ class CellLight extends CellPainter {
   light(context, layout, links, sight) {
     context.fillStyle = this.theme.background;
     context.globalAlpha = this.theme.dark ? 0.6 : 0.66;
-    layout.places.forEach((place) => context.fillRect(place.bodyX, place.bodyY, place.bodyWidth, place.bodyHeight));
+    layout.places.forEach((place) => this.veil(context, layout, place));
     context.globalAlpha = 1;
     const lit = [...links.same, ...links.reads, ...links.readers, links.cell].filter((cell) => layout.ys[cell] < sight.bottom && layout.ys[cell] > sight.top - 60);
     layout.places.forEach((place) => {
@@ -20,6 +20,15 @@ class CellLight extends CellPainter {
     this.outline(context, layout, links.same, this.theme.primary, 2.4, []);
     this.connect(context, layout, links);
     this.outline(context, layout, [links.cell], this.theme.primary, 3.2, []);
+  }
+
+  // Over the cells only: labels stay readable, they say which index is lit.
+  veil(context, layout, place) {
+    for (let block = 0; block * place.blockRows < place.rows; block++) {
+      const { x, y } = layout.blockOrigin(place, block);
+      const rows = Math.min(place.blockRows, place.rows - block * place.blockRows);
+      context.fillRect(x + place.left - 2, y + place.named + place.top - 3, place.columns * place.cellWidth + 2, rows * place.cellHeight + 5);
+    }
   }
 
   outline(context, layout, cells, colour, width, dashes) {
@@ -85,10 +94,10 @@ class CellLight extends CellPainter {
       const order = memoryOrder(place.panel);
       const last = Math.max(1, Math.round((order.length - 1) * share));
       const points = Array.from(order.subarray(0, last + 1), (i) => this.middle(layout, place.panel.first + i));
-      const small = place.cellHeight < 12;
-      this.polyline(context, points, this.theme.background, small ? 2.5 : 5.5);
-      this.polyline(context, points, this.theme.primary, small ? 1.2 : 2.4);
-      this.ends(context, points, small ? 2.5 : 4.5);
+      const width = Math.min(2.4, 0.9 + place.cellHeight / 26);
+      if (place.cellHeight >= 8) this.polyline(context, points, this.theme.background, width + 2.4);
+      this.polyline(context, points, this.theme.primary, width);
+      this.ends(context, points, width * 1.9);
     });
   }
 

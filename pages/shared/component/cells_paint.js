@@ -16,7 +16,7 @@ class CellPainter {
     return `${weight} ${size}px ${this.theme.font}`;
   }
 
-  // The whole picture between two heights.
+  // What of the whole picture lies within the given sides.
   paint(context, layout, top, bottom, left, right) {
     layout.places.forEach((place) => {
       if (place.y > bottom || place.y + place.height < top || place.x > right || place.x + place.width < left) return;
@@ -124,6 +124,14 @@ class CellPainter {
     const { panel } = place;
     const [width, height] = [place.cellWidth, place.cellHeight];
     const gap = height >= 19 ? 2 : height >= 6 ? 1 : 0;
+    if (gap) this.fills(context, layout, panel, cells, width - gap, height - gap);
+    else this.runs(context, layout, panel, cells, width, height);
+    if (height >= 8) this.edges(context, layout, place, cells, gap);
+    if (panel.marks) this.markCells(context, layout, place, cells, gap);
+    if (height >= 19 && panel.texts.values) this.values(context, layout, place, cells, gap);
+  }
+
+  fills(context, layout, panel, cells, width, height) {
     const groups = new Map();
     for (const cell of cells) {
       const fill = this.fillOf(panel, cell - panel.first);
@@ -133,11 +141,28 @@ class CellPainter {
     }
     groups.forEach((group, fill) => {
       context.fillStyle = fill;
-      for (const cell of group) context.fillRect(layout.xs[cell], layout.ys[cell], width - gap, height - gap);
+      for (const cell of group) context.fillRect(layout.xs[cell], layout.ys[cell], width, height);
     });
-    if (height >= 8) this.edges(context, layout, place, cells, gap);
-    if (panel.marks) this.markCells(context, layout, place, cells, gap);
-    if (height >= 19 && panel.texts.values) this.values(context, layout, place, cells, gap);
+  }
+
+  // Cells without gaps: neighbours of one colour are one rectangle.
+  runs(context, layout, panel, cells, width, height) {
+    let [start, end, colour] = [-1, -1, ""];
+    const draw = () => {
+      if (start < 0) return;
+      context.fillStyle = colour;
+      context.fillRect(layout.xs[start], layout.ys[start], layout.xs[end] - layout.xs[start] + width, height);
+    };
+    for (const cell of cells) {
+      const fill = this.fillOf(panel, cell - panel.first);
+      const goesOn = cell === end + 1 && fill === colour && layout.ys[cell] === layout.ys[end] && layout.xs[cell] - layout.xs[end] <= width + 0.5;
+      if (!goesOn) {
+        draw();
+        [start, colour] = [cell, fill];
+      }
+      end = cell;
+    }
+    draw();
   }
 
   fillOf(panel, index) {
@@ -209,19 +234,19 @@ class CellPainter {
   values(context, layout, place, cells, gap) {
     const { panel, cellWidth, cellHeight } = place;
     const texts = textsOf(panel, "values");
-    const longest = Math.max(1, Math.min(9, texts.reduce((most, text) => Math.max(most, text.length), 0)));
-    const size = Math.max(9, Math.min(13, cellHeight * 0.38, (cellWidth - gap - 5) / (longest * 0.57)));
+    panel.longest ??= Math.max(1, Math.min(9, texts.reduce((most, text) => Math.max(most, text.length), 0)));
+    const { longest } = panel;
+    const size = Math.max(9, Math.min(14, cellHeight * 0.38, (cellWidth - gap - 5) / (longest * 0.57)));
     context.font = this.font(500, size);
     context.textAlign = "center";
     context.textBaseline = "middle";
-    const marked = panel.marks && cellHeight >= 14 ? 2 : 0;
     for (const cell of cells) {
       const index = cell - panel.first;
       const text = texts[index];
       if (!text || text.length * size * 0.57 > cellWidth - gap - 3) continue;
       const shade = panel.shades ? panel.shades[index] : NO_SHADE;
       context.fillStyle = shade === NO_SHADE ? this.theme.text : this.ink[shade];
-      const low = marked && panel.marks[index] !== NO_SHADE ? 2.5 : 0;
+      const low = panel.marks && panel.marks[index] !== NO_SHADE ? 2.5 : 0;
       context.fillText(text, layout.xs[cell] + (cellWidth - gap) / 2, layout.ys[cell] + (cellHeight - gap) / 2 + 0.5 + low);
     }
     context.textAlign = "left";
