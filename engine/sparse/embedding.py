@@ -96,6 +96,8 @@ def _described(
         raw_indices=tuple(raw_indices[0, :SHOWN].tolist()),
         raw_values=tuple(value_text(value) for value in raw_values[:SHOWN, 0].tolist()),
         row_sums=tuple(counted.most_common(SHOWN)),
+        merged_indices=tuple(merged.indices()[0, :SHOWN].tolist()),
+        merged_values=tuple(value_text(value) for value in merged.values()[:SHOWN, 0].tolist()),
         sparse_bytes=raw_indices.nbytes + raw_values.nbytes,
         coalesced_bytes=merged.indices().nbytes + merged.values().nbytes,
         dense_bytes=dense.nbytes,

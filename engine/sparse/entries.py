@@ -16,8 +16,8 @@ LARGEST_VALUE = 9999.0
 
 _LINE = re.compile(
     r"""^\s*
-    (?P<row>[+-]?\d{1,6})\s*[,;\s]\s*
-    (?P<column>[+-]?\d{1,6})\s*[,;\s]\s*
+    (?P<row>[+-]?\d{1,6})\s*[,\s]\s*
+    (?P<column>[+-]?\d{1,6})\s*[,\s]\s*
     (?P<value>[+-]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][+-]?\d{1,2})?)
     \s*$""",
     re.VERBOSE,
@@ -36,11 +36,12 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 def parse_entries(text: str) -> tuple[Entry, ...]:
-    """ "0, 2, 3" on each line -> entries in that order; blank lines and what follows a # are left out.
+    """ "0, 2, 3" on each line, or between semicolons -> entries in that order; # starts a remark.
 
     ValueError names the line, what is wrong with it and how to write it.
     """
-    lines = [(number, line.partition("#")[0]) for number, line in enumerate(text.splitlines(), start=1)]
+    pieces = [piece for line in text.splitlines() for piece in line.partition("#")[0].split(";")]
+    lines = list(enumerate(pieces, start=1))
     filled = [(number, line) for number, line in lines if line.strip()]
     if len(filled) > MAXIMUM_ENTRIES:
         raise ValueError(
@@ -54,13 +55,13 @@ def _entry(number: int, line: str) -> Entry:
     found = _LINE.match(line)
     if found is None:
         raise ValueError(
-            f"Line {number} of the entries must be a row, a column and a value; received {line.strip()[:60]!r}. "
+            f"Entry {number} must be a row, a column and a value; received {line.strip()[:60]!r}. "
             f"Write it as 0, 2, 3.5 with commas or blanks between."
         )
     try:
         return Entry(int(found["row"]), int(found["column"]), float(found["value"]))
     except ValueError as error:
-        raise ValueError(f"Line {number} of the entries: {error}") from None
+        raise ValueError(f"Entry {number}: {error}") from None
 
 
 def entries_text(entries: tuple[Entry, ...]) -> str:

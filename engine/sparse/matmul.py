@@ -21,6 +21,13 @@ from engine.timing.spec import Ratio
 
 Product = Callable[[], torch.Tensor]
 
+BUDGET_S = 60.0
+"""Wall seconds for all densities together; at least five rounds are taken of each."""
+HOPELESS = 15.0
+"""A layout this many times slower than dense is not timed at higher densities, where it only gets slower."""
+DENSE_AGAIN = "dense again"
+"""Stands in where no layout is left to time, so that the dense time is still measured."""
+
 
 def price_matmul(spec: MatmulTimingSpec) -> Price:
     """Dense operands, and the largest sparse one with its index arrays and conversions."""
@@ -28,18 +35,22 @@ def price_matmul(spec: MatmulTimingSpec) -> Price:
 
 
 def time_matmul(spec: MatmulTimingSpec, progress: ProgressSink) -> MatmulTiming:
-    """One comparison per density; a layout that PyTorch refuses is left out, with its words."""
+    """One comparison per density; a layout that PyTorch refuses or that is hopelessly slow is left out, and named."""
     refused: dict[str, PyTorchSaid] = {}
+    left_out: dict[str, float] = {}
     points = []
     for number, density in enumerate(spec.densities):
         start, share = number / len(spec.densities), 1 / len(spec.densities)
-        progress(f"density {density:.3%}", start)
-        points.append(_point(spec, density, refused, _within(progress, start, share, f"density {density:.3%}")))
+        report = _within(progress, start, share, f"density {density:.3%}")
+        layouts = tuple(layout for layout in spec.layouts if layout not in refused and layout not in left_out)
+        points.append(_point(spec, density, layouts, refused, report))
+        left_out |= {ratio.name: density for ratio in points[-1].comparison.ratios if ratio.low > HOPELESS}
     timed = [layout for layout in spec.layouts if layout not in refused]
     return MatmulTiming(
         points=tuple(points),
         break_even=tuple(_break_even(layout, points) for layout in timed),
         refused=tuple(refused.items()),
+        left_out=tuple(left_out.items()),
     )
 
 
@@ -48,13 +59,17 @@ def _within(progress: ProgressSink, start: float, share: float, what: str) -> Pr
 
 
 def _point(
-    spec: MatmulTimingSpec, density: float, refused: dict[str, PyTorchSaid], progress: ProgressSink
+    spec: MatmulTimingSpec,
+    density: float,
+    layouts: Sequence[LayoutName],
+    refused: dict[str, PyTorchSaid],
+    progress: ProgressSink,
 ) -> TimingPoint:
     dense, right = _operands(spec, density)
     expected = dense @ right
     products: dict[str, Product] = {"dense": lambda: dense @ right}
     differences = []
-    for layout in spec.layouts:
+    for layout in layouts:
         try:
             product = _product(dense, right, layout, spec.block)
             result = product()
@@ -63,7 +78,14 @@ def _point(
             continue
         differences.append(float((result - expected).abs().max() / expected.abs().max().clamp(min=1e-30)))
         products[layout] = product
-    comparison = compare(products, rounds=spec.rounds, threads=spec.threads, on_progress=progress)
+    products = products if len(products) > 1 else products | {DENSE_AGAIN: products["dense"]}
+    comparison = compare(
+        products,
+        rounds=spec.rounds,
+        threads=spec.threads,
+        on_progress=progress,
+        budget_s=BUDGET_S / len(spec.densities),
+    )
     nnz = int(dense.count_nonzero())
     return TimingPoint(nnz / dense.numel(), nnz, comparison, tuple(differences))
 
@@ -89,7 +111,7 @@ def _break_even(layout: LayoutName, points: Sequence[TimingPoint]) -> BreakEven:
 
     Only densities count whose band lies on one side of 1, so that noise near break-even is not taken for a crossing.
     """
-    ratios = [(point.density, next(r for r in point.comparison.ratios if r.name == layout)) for point in points]
+    ratios = [(p.density, ratio) for p in points for ratio in p.comparison.ratios if ratio.name == layout]
     told = [(density, ratio.ratio) for density, ratio in ratios if ratio.shows_a_difference]
     crossings = [(a, b) for a, b in pairwise(told) if a[1] < 1.0 < b[1]]
     if crossings:

@@ -206,7 +206,7 @@ class TimingPoint(msgspec.Struct, frozen=True):
     comparison: Comparison
     """`names[0]` is "dense"."""
     largest_difference: tuple[float, ...] = ()
-    """Per layout: largest absolute difference of its product from the dense one, over the largest product."""
+    """Per name after the first: largest absolute difference from the dense product, over the largest product."""
 
 
 class BreakEven(msgspec.Struct, frozen=True):
@@ -228,6 +228,8 @@ class MatmulTiming(Result, frozen=True, kw_only=True):
     points: tuple[TimingPoint, ...]
     break_even: tuple[BreakEven, ...]
     refused: tuple[tuple[str, PyTorchSaid], ...] = ()
+    left_out: tuple[tuple[str, float], ...] = ()
+    """Layouts that became so slow that they were not timed above this density."""
 
 
 class OptimizerTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,7 +250,8 @@ class EmbeddingGrad(Result, frozen=True, kw_only=True):
     """`weight.grad` of an embedding with `sparse=True`, beside the dense one.
 
     `raw_indices` are as backward left them, one per lookup, duplicates and all (the first `shown` of them).
-    `row_sums` has for every distinct row how many lookups it got.
+    `row_sums` has for every distinct row how many lookups it got, `merged_*` are the first rows after `coalesce()`.
+    Values are those of the first column.
     """
 
     layout: str
@@ -258,6 +261,8 @@ class EmbeddingGrad(Result, frozen=True, kw_only=True):
     raw_indices: tuple[int, ...]
     raw_values: tuple[str, ...]
     row_sums: tuple[tuple[int, int], ...]
+    merged_indices: tuple[int, ...]
+    merged_values: tuple[str, ...]
     sparse_bytes: int
     coalesced_bytes: int
     dense_bytes: int
