@@ -52,6 +52,9 @@ MARKS: dict[str, str] = {
     "brackets": "M0 0H3.4V1.6H1.6V8.4H3.4V10H0ZM6.6 0H10V10H6.6V8.4H8.4V1.6H6.6Z",
     "two_squares": "M0 0H7V3H10V10H3V7H0ZM3 3V7H7V3Z",
     "link": "M2.5 2.5A2.5 2.5 0 1 0 2.5 7.5A2.5 2.5 0 0 0 4.8 5.8H5.2A2.5 2.5 0 1 0 5.2 4.2H4.8A2.5 2.5 0 0 0 2.5 2.5Z",
+    "repeat": "M0 0H4V2H2V8H4V10H0ZM10 0H6V2H8V8H6V10H10ZM4 4H6V6H4Z",
+    "unequal": "M0 2H5.2L6.2 0H8L7 2H10V4H6L5.2 6H10V8H4.2L3.2 10H1.4L2.4 8H0V6H3.4L4.2 4H0Z",
+    "sigma": "M1 0H9V2H4L7 5L4 8H9V10H1V8.5L4.2 5L1 1.5Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -119,6 +122,9 @@ _MEANINGS = (
     Meaning("format_gained", "channels_last gained", "#00795a", "#2fc59b", "arrow_up"),
     Meaning("format_copy", "copies", "#8a5620", "#d6a065", "stack"),
     Meaning("hidden_copy", "copies inside its kernel", "#6b4fa0", "#bba2f0", "loop"),
+    Meaning("stretched", "same memory again (stride 0)", "#2688b0", "#7fd0ee", "repeat", hatched=True),
+    Meaning("conflict", "sizes that do not fit", "#c2002f", "#ff6b81", "unequal"),
+    Meaning("summed", "summed over", "#a86a00", "#f0ac33", "sigma", hatched=True),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 
