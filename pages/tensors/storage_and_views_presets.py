@@ -26,9 +26,9 @@ PRESETS = (
     ),
     _asks(
         "How many bytes did reshape copy?",
-        "2 x 3 x 4 floats, permuted to 4 x 2 x 3, then reshaped to 2 x 12. Predict: view or copy, and of how many bytes?",
-        "The badge says *copy 96 B*: the first half of a row of 12 lies 1 apart, the rest does not. Edit the step to "
-        "`.reshape(4, 6)`: a view, since dimensions 2 and 3 still run on in memory (12 = 3 * 4).",
+        "2 x 3 x 4 floats, permuted to 4 x 2 x 3, then reshaped to 2 x 12. Predict: view or copy, of how many bytes?",
+        "The badge says *copy 96 B*: a row of 12 would run on from dimension 1 into dimension 0, whose stride is 1 "
+        "instead of 24. Edit the step to `.reshape(4, 6)`: a view, since dimensions 1 and 2 do join (12 = 3 * 4).",
         ".permute(2, 0, 1).reshape(2, 12)",
         shape=(2, 3, 4),
     ),
