@@ -51,11 +51,11 @@ class Draft:
         )
 
 
-class DispatchRecorder(recorded.DispatchMode):
+class DispatchRecorder(recorded.DispatchMode):  # type: ignore[no-untyped-call]
     """Records every operation that runs inside it; `phase` is set from outside, `variables` names parameters."""
 
     def __init__(self, recording: Recording, copies: KernelCopies, variables: dict[int, str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.drafts: list[Draft] = []
         self.lineage = Lineage()
         self.phase: Phase = "forward"

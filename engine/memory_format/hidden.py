@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
 from torch.autograd.profiler import profile, record_function
+
+# Kineto reports every start and stop on stderr below this level.
+os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 LABEL = "atlas operation "
 COPY = "aten::copy_"
@@ -48,13 +52,19 @@ class KernelCopies:
         for event in events:
             if event.name == COPY:
                 number = _operation_above(event)
-                shape = event.input_shapes[0] if event.input_shapes else []
-                if number is not None and math.prod(shape):
-                    self._found.setdefault(number, []).append(math.prod(shape))
+                target, source = (event.input_shapes or [[], []])[:2]
+                # Of another shape, it spreads a bias or a scalar: no value changes its place.
+                if number is not None and target == source and math.prod(target) > 1:
+                    self._found.setdefault(number, []).append(math.prod(target))
+
+
+SPREADS_A_BIAS = frozenset({"aten::addmm", "aten::baddbmm", "aten::addmv", "aten::addbmm"})
 
 
 def _operation_above(event: Any) -> int | None:
     while event is not None:
+        if event.name in SPREADS_A_BIAS:
+            return None
         if event.name.startswith(LABEL):
             return int(event.name.removeprefix(LABEL))
         event = event.cpu_parent

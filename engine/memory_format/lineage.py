@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from engine import recorded
-from engine.memory_format.order import format_of, hands_order_on, is_expanded, own_order
+from engine.memory_format.order import format_of, hands_order_on, is_expanded, order_through_names, own_order
 from engine.memory_format.spec import Event, Order
 
 COPYING = frozenset({"aten::clone", "aten::copy_", "aten::_to_copy", "aten::_reshape_copy", "aten::contiguous"})
@@ -102,17 +102,28 @@ class Lineage:
 
     def _see_new(self, number: int, name: str, tensor: torch.Tensor, images: Sequence[torch.Tensor]) -> Verdict:
         own = own_order(format_of(tensor))
+        verdict, settled = Verdict(own), True
+        if own != "channels_last":
+            handed = self._handed_on(tensor, images)
+            if handed is not None:
+                verdict = Verdict(handed)
+            elif name in COPYING and tensor.dim() != 4 and images and images[0].numel() == tensor.numel():
+                verdict, settled = Verdict("", "converts"), False
+        before = "" if settled else self.order_of(images[0])
+        self._known[key_of(tensor)] = Known(verdict.order, number, settled, before)
+        return verdict
+
+    def _handed_on(self, tensor: torch.Tensor, images: Sequence[torch.Tensor]) -> Order | None:
+        """The order of new memory where its own strides do not name it; None where no image gives it one."""
+        for image in images:
+            order = order_through_names(image, self.order_of(image), tensor)
+            if order is not None:
+                return order
         source = next((image for image in images if hands_order_on(image, tensor)), None)
-        if source is not None and own != "channels_last":
-            order = self.order_of(source)
-            self._known[key_of(tensor)] = Known(order, number)
-            return Verdict(order)
-        moved = name in COPYING and images and images[0].numel() == tensor.numel()
-        if moved and not own and tensor.dim() != 4:
-            self._known[key_of(tensor)] = Known("", number, settled=False, before=self.order_of(images[0]))
-            return Verdict("", "converts")
-        self._known[key_of(tensor)] = Known(own, number)
-        return Verdict(own)
+        if source is None:
+            return None
+        order = self.order_of(source)
+        return "" if format_of(tensor) == "both" and order != "channels_last" else order
 
 
 def key_of(tensor: torch.Tensor) -> int:

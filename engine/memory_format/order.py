@@ -40,8 +40,26 @@ def is_expanded(tensor: torch.Tensor) -> bool:
     return any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
 
 
+def order_through_names(source: torch.Tensor, order: Order, target: torch.Tensor) -> Order | None:
+    """Order in which new memory of the same shape holds the image that `source` is a permuted view of.
+
+    The order known of the source's storage names its dimensions: in `contiguous` memory they follow as N, C, H, W.
+    None where that cannot be told: another shape, a size of 1, an order that is neither.
+    """
+    names = _NAMES.get(order)
+    memory = dims_by_stride(source)
+    if names is None or source.shape != target.shape or len(memory) != 4 or target.dim() != 4:
+        return None
+    named = dict(zip(memory, names, strict=True))
+    return _ORDERS.get("".join(named[dim] for dim in dims_by_stride(target)), "other")
+
+
+_NAMES: dict[Order, str] = {"contiguous": "NCHW", "channels_last": "NHWC"}
+_ORDERS: dict[str, Order] = {names: order for order, names in _NAMES.items()}
+
+
 def hands_order_on(source: torch.Tensor, target: torch.Tensor) -> bool:
-    """Whether new memory of another or the same shape lies in the order its source lies in, dimension by dimension.
+    """Whether new memory lies in the order its source lies in, where dimensions have no names to go by.
 
     True for the same shape with the same order of dimensions, and for row-major results of row-major sources where
     only the last dimension changed, as nn.Linear over channels makes them.

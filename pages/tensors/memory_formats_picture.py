@@ -1,0 +1,85 @@
+"""The strip of operations, the sentence above it, and the operation that was clicked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import get_args
+
+import streamlit as st
+
+from engine import run
+from engine.figures.format_figure import draw_strip
+from engine.figures.format_strip import Shown, Strip, build_strip
+from engine.figures.format_words import backward_sentence, headline, remedy
+from engine.figures.palette import Theme
+from engine.memory_format.spec import FormatSpec, FormatTrace, Operation
+from pages.shared.fields import common_arguments, draw_field
+from pages.tensors.memory_formats_tables import draw_operation
+
+SHOWN = "formats.shown"
+CONVERTED = "formats.converted"
+ICONS = {"lost": ":material/flash_on:", "kept": ":material/check_circle:", "gained": ":material/arrow_upward:"}
+
+
+def draw_options(spec: FormatSpec) -> None:
+    """What channels_last is applied to, and which operations are drawn."""
+    contiguous = spec.model.memory_format == "contiguous"
+    with st.container(horizontal=True, vertical_alignment="bottom", key="formats.options"):
+        reason = "only with memory_format channels_last, under Precision and layout" if contiguous else ""
+        draw_field(FormatSpec, "converted", CONVERTED, label="channels_last applied to", reason=reason)
+        st.selectbox("Operations drawn", get_args(Shown), index=0, **common_arguments(SHOWN, ""))
+
+
+def shown() -> Shown:
+    """Which operations are drawn."""
+    return st.session_state.get(SHOWN) or "images"
+
+
+@lru_cache(maxsize=32)
+def strip_of(spec: FormatSpec, which: Shown) -> Strip:
+    """The laid out operations of a trace that is already computed."""
+    return build_strip(run(spec), which)
+
+
+def draw_headline(spec: FormatSpec, trace: FormatTrace) -> None:
+    """Where channels_last went, in one sentence, and what would keep it."""
+    tone, sentence = headline(spec, trace)
+    draw = st.error if tone == "lost" else st.success if tone == "kept" else st.info
+    if tone == "lost" and trace.lost_at is not None:
+        sentence += f"  \n{remedy(trace.operations[trace.lost_at])}"
+    draw(sentence, icon=ICONS.get(tone))
+    if after := backward_sentence(trace):
+        st.caption(after)
+
+
+@st.fragment
+def draw_picture(spec: FormatSpec) -> None:
+    """The strip; a click on an operation shows its tensors below."""
+    trace = run(spec)
+    strip = strip_of(spec, shown())
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    event = st.plotly_chart(
+        draw_strip(strip, theme),
+        key="formats.strip",
+        on_select="rerun",
+        selection_mode="points",
+        config={"displayModeBar": False},
+    )
+    folded = (
+        f", {strip.total - strip.drawn} without images or bookkeeping left out" if strip.drawn < strip.total else ""
+    )
+    st.caption(f"{strip.drawn} of {strip.total} operations drawn{folded}. Click one for its tensors.")
+    draw_operation(_selected(trace, event) or _first_of_interest(trace))
+
+
+def _selected(trace: FormatTrace, event: object) -> Operation | None:
+    points = getattr(getattr(event, "selection", None), "points", ())
+    numbers = [point.get("customdata") for point in points]
+    number = next((n[0] if isinstance(n, list | tuple) else n for n in numbers if n is not None), None)
+    inside = isinstance(number, int) and 0 <= number < len(trace.operations)
+    return trace.operations[number] if inside else None  # type: ignore[index]
+
+
+def _first_of_interest(trace: FormatTrace) -> Operation | None:
+    found = trace.lost_at if trace.lost_at is not None else trace.lost_in_backward
+    return trace.operations[found] if found is not None else None
