@@ -10,11 +10,11 @@ import torch
 
 from engine.machine.compiler import find_compiler
 from engine.machine.devices import find_devices
+from engine.machine.operators import find_operators
 from engine.machine.spec import Capability, Machine, MachineSpec
 from engine.runner.confine import applied_features
 from engine.runner.contract import ProgressSink
 
-_ROOT = Path(__file__).parents[2]
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _AUTOCAST_DTYPES = (torch.bfloat16, torch.float16)
 
@@ -37,7 +37,7 @@ def inspect_machine(spec: MachineSpec, progress: ProgressSink) -> Machine:
         devices=devices,
         autocast=autocast,
         compiler=find_compiler(),
-        operators=_operators(_ROOT / "csrc"),
+        operators=find_operators(),
         sandbox=_sandbox(),
     )
 
@@ -79,14 +79,6 @@ def _memory_bytes() -> int:
         return min(installed, int(_CGROUP_LIMIT.read_text()))
     except (OSError, ValueError):  # no control group, or "max"
         return installed
-
-
-def _operators(sources: Path) -> Capability:
-    found = sorted(sources.rglob("*.c[pu]*"))
-    if not found:
-        return Capability(name="compiled operators", available=False, detail="this checkout has no compiled operators")
-    detail = f"{len(found)} source files in {sources.name}/, not built"
-    return Capability(name="compiled operators", available=False, detail=detail)
 
 
 def _sandbox() -> tuple[Capability, ...]:
