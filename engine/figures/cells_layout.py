@@ -86,7 +86,7 @@ class Place(msgspec.Struct, frozen=True):
 def place_panels(scene: CellScene) -> tuple[Place, ...]:
     """Rows below one another; a row too wide for the sheet goes on below."""
     longest = max((len(value) for panel in scene.panels for value in panel.values), default=0)
-    aspect = 1.0 if longest <= 3 else 1.35 if longest <= 5 else 1.7
+    aspect = 1.0 if longest <= 2 else 1.2 if longest == 3 else 1.35 if longest <= 5 else 1.7
     places: list[Place] = []
     y = PAD
     for line in scene.lines:

@@ -14,14 +14,24 @@ ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """Indices kept of every dimension, evenly spaced from 0; `words` say so, "" when nothing was left out."""
+    """Every `steps[d]`-th index of dimension d, from 0; `words` say so, "" when nothing was left out."""
 
-    kept: tuple[tuple[int, ...], ...]
-    words: str
+    full_shape: tuple[int, ...]
+    steps: tuple[int, ...]
+    words: str = ""
+
+    @property
+    def kept(self) -> tuple[range, ...]:
+        """Indices kept of every dimension."""
+        return tuple(range(0, size, step) for size, step in zip(self.full_shape, self.steps, strict=True))
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(map(len, self.kept))
+
+    def stride(self, stride: Sequence[int]) -> tuple[int, ...]:
+        """Strides from one kept index to the next."""
+        return tuple(one * step for one, step in zip(stride, self.steps, strict=True))
 
     def indices(self) -> list[tuple[int, ...]]:
         """Every kept index of the tensor, row-major."""
@@ -33,11 +43,11 @@ def sample_indices(shape: Sequence[int], maximum_cells: int) -> Sample:
     sizes = list(shape)
     steps = [1] * len(sizes)
     while math.prod(sizes) > maximum_cells:
-        longest = max(range(len(sizes)), key=sizes.__getitem__)
-        steps[longest] *= 2
-        sizes[longest] = -(-shape[longest] // steps[longest])
-    kept = tuple(tuple(range(0, size, step)) for size, step in zip(shape, steps, strict=True))
-    return Sample(kept, _words(shape, sizes, steps))
+        # All of the longest at once, so that a square and its transpose keep the same elements.
+        for dim in [dim for dim, size in enumerate(sizes) if size == max(sizes)]:
+            steps[dim] *= 2
+        sizes = [-(-size // step) for size, step in zip(shape, steps, strict=True)]
+    return Sample(tuple(shape), tuple(steps), _words(shape, sizes, steps))
 
 
 def _words(shape: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> str:
@@ -52,11 +62,6 @@ def _words(shape: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> 
 def _ordinal(number: int) -> str:
     teen = 10 <= number % 100 <= 20
     return f"{number}{'th' if teen else ORDINALS.get(number % 10, 'th')}"
-
-
-def element_offset(index: Sequence[int], stride: Sequence[int], storage_offset: int) -> int:
-    """Number of the element in its storage, counted in elements of the tensor's dtype."""
-    return storage_offset + sum(i * s for i, s in zip(index, stride, strict=True))
 
 
 def count_reads(shape: Sequence[int], stride: Sequence[int], start: int, places: int) -> list[int]:

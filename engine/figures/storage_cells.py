@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
 
 from engine.figures.cells import CellScene, Panel
-from engine.figures.cells_sampling import Sample, element_offset, sample_indices
+from engine.figures.cells_sampling import Sample, sample_indices
 from engine.figures.storage_strip import Strip, Tensor, strip_panel
 from engine.figures.units import format_shape
+from engine.storage.addresses import addresses
 from engine.storage.spec import Layout, LayoutTrace, StorageContents
 
 MAXIMUM_CELLS = 10_000
@@ -26,7 +28,8 @@ def storage_scene(
     """The tensors of `steps` (numbers in `trace.layouts`) above the storages they live in.
 
     `names` has one name per layout of the trace, by default x, t1, t2 and so on. Gaps and overlaps of a storage are
-    those of the last chosen tensor in it. ValueError when a step is not in the trace.
+    those of the last chosen tensor in it. Panels are keyed by `panel_key` and "storage 0", "storage 1" and so on.
+    ValueError when a step is not in the trace.
     """
     wrong = [step for step in steps if not 0 <= step < len(trace.layouts)]
     if wrong or not steps:
@@ -39,7 +42,7 @@ def storage_scene(
         # What a storage too long to draw shows is what is drawn of its tensors: they share its cells.
         is_long = (layout.storage_bytes or 0) > maximum_cells * layout.itemsize
         limit = max(64, maximum_cells // len(chosen)) if is_long else maximum_cells
-        tensors.append(_tensor(layout, _name(step, names), limit))
+        tensors.append(_tensor(step, layout, _name(step, names), limit))
     strips = _strips(tensors, trace.storages)
     logical = tuple(_logical_panel(tensor, strips) for tensor in tensors)
     memory = tuple(strip_panel(strip, maximum_cells) for strip in strips.values())
@@ -47,17 +50,27 @@ def storage_scene(
     return CellScene(panels=(*logical, *memory), rows=rows, scale=("start of the storage", "its end"))
 
 
+def panel_key(step: int) -> str:
+    """Key of the panel that shows the tensor of a step."""
+    return f"step {step}"
+
+
+def step_of(key: str) -> int | None:
+    """The step a panel's key stands for; None for a storage."""
+    number = key.removeprefix("step ")
+    return int(number) if number != key and number.isdecimal() else None
+
+
 def _name(step: int, names: Sequence[str]) -> str:
     return names[step] if step < len(names) else f"t{step}" if step else "x"
 
 
-def _tensor(layout: Layout, name: str, maximum_cells: int) -> Tensor:
+def _tensor(step: int, layout: Layout, name: str, maximum_cells: int) -> Tensor:
     sample = sample_indices(layout.shape, maximum_cells)
     if layout.stride is None or layout.storage_offset is None or layout.storage_id is None:
-        return Tensor(name, layout, sample, (), ())
-    indices = tuple(sample.indices())
-    elements = tuple(element_offset(index, layout.stride, layout.storage_offset) for index in indices)
-    return Tensor(name, layout, sample, indices, elements)
+        return Tensor(panel_key(step), name, layout, sample, (), ())
+    elements = addresses(sample.shape, sample.stride(layout.stride), layout.storage_offset)
+    return Tensor(panel_key(step), name, layout, sample, tuple(sample.indices()), tuple(elements))
 
 
 def _strips(tensors: Sequence[Tensor], storages: Sequence[StorageContents]) -> dict[int, Strip]:
@@ -79,13 +92,13 @@ def _logical_panel(tensor: Tensor, strips: dict[int, Strip]) -> Panel:
     layout, sample = tensor.layout, tensor.sample
     title = f"{tensor.name} · {format_shape(layout.shape)}"
     if layout.storage_id is None or not tensor.indices:
-        return Panel(key=tensor.name, title=title, caption=_nothing(layout), columns=1, owns=())
+        return Panel(key=tensor.key, title=title, caption=_nothing(layout), columns=1, owns=())
     strip = strips[layout.storage_id]
     per = layout.itemsize // strip.unit_bytes
     firsts = [strip.first_id + element * per for element in tensor.elements]
     last = max(1, strip.units - per)
     panel = Panel(
-        key=tensor.name,
+        key=tensor.key,
         title=title,
         caption=_caption(layout, sample, len(strips) > 1),
         columns=sample.shape[-1] if sample.shape else 1,
@@ -109,7 +122,7 @@ def _with_axes(panel: Panel, sample: Sample) -> Panel:
     rows = tuple(map(str, sample.kept[-2]))
     if len(sample.kept) == 2:
         return msgspec.structs.replace(panel, column_labels=columns, row_labels=rows)
-    outer = Sample(sample.kept[:-2], "").indices()
+    outer = itertools.product(*sample.kept[:-2])
     return msgspec.structs.replace(
         panel,
         column_labels=columns,

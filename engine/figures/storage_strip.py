@@ -14,9 +14,9 @@ import msgspec
 from engine.figures.cells import Panel
 from engine.figures.cells_sampling import Sample, count_reads
 from engine.figures.units import format_count
+from engine.storage.addresses import CACHE_LINE_BYTES
 from engine.storage.spec import Layout, StorageContents
 
-CACHE_LINE_BYTES = 64
 COUNTED_CELLS = 262_144
 """Above this many cells reads are only counted among what is drawn."""
 NAMED_READERS = 6
@@ -25,6 +25,7 @@ NAMED_READERS = 6
 class Tensor(msgspec.Struct, frozen=True):
     """A chosen tensor: what of it is drawn, and the storage element each drawn index reads."""
 
+    key: str
     name: str
     layout: Layout
     sample: Sample
@@ -62,7 +63,7 @@ class Strip(msgspec.Struct, frozen=True, dict=True):
         """Per tensor and cell, how many indices read it; empty when the storage is too large to count."""
         if self.units > COUNTED_CELLS:
             return {}
-        return {tensor.name: self._count(tensor) for tensor in self.tensors}
+        return {tensor.key: self._count(tensor) for tensor in self.tensors}
 
     def _count(self, tensor: Tensor) -> list[int]:
         layout = tensor.layout
@@ -109,7 +110,7 @@ class Strip(msgspec.Struct, frozen=True, dict=True):
         """Whether the last chosen tensor leaves the cell out or reads it several times, where that is known."""
         last = self.tensors[-1]
         if self.counts:
-            reads = self.counts[last.name][unit]
+            reads = self.counts[last.key][unit]
         else:
             reads = sum(tensor is last for tensor, _ in self.readers.get(unit, ()))
         known = bool(self.counts) or not last.sample.words

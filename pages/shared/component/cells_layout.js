@@ -24,13 +24,14 @@ function layOut(scene, width, height, zoom, measure) {
 class CellLayout {
   constructor(scene, width, height, measure, beside) {
     Object.assign(this, { scene, room: Math.max(120, width - 2 * PAD), measure, beside, labelWidths: new Map() });
-    this.aspect = scene.longest <= 3 ? 1 : scene.longest <= 5 ? 1.35 : 1.7;
+    this.aspect = scene.longest <= 2 ? 1 : scene.longest === 3 ? 1.2 : scene.longest <= 5 ? 1.35 : 1.7;
     this.rooms = [];
     this.giveRoom(scene.rows.flat(), this.room);
     if (beside) this.giveRoom(scene.rows[0], this.room * LEFT_SHARE);
     this.sizes = scene.panels.map((panel) => this.widest(panel));
     scene.rows.forEach((row) => this.closeUp(row));
     this.place();
+    if (beside) this.fillRight();
     this.isWhole = this.height <= height;
     while (this.height > height && this.shrink()) this.place();
     this.hidden = Math.max(0, this.height - height) + Math.max(0, this.width - width);
@@ -46,6 +47,12 @@ class CellLayout {
     return this;
   }
 
+  // Only when the left is placed is it known how wide the panels on the right may be.
+  fillRight() {
+    this.scene.rows.slice(1).flat().forEach((number) => (this.sizes[number] = this.widest(this.scene.panels[number])));
+    this.place();
+  }
+
   giveRoom(numbers, room) {
     numbers.forEach((number) => (this.rooms[number] = room));
   }
@@ -55,7 +62,7 @@ class CellLayout {
     const columns = (size) => this.shape(panel, size).columns;
     const fits = isStrip(panel)
       ? (SIZES.find((size) => size >= READABLE && columns(size) >= panel.cells) ??
-        SIZES.find((size) => size <= READABLE || columns(size) >= Math.min(panel.tick_every, panel.cells)))
+        SIZES.find((size) => size <= READABLE || (panel.tick_every && columns(size) >= panel.tick_every)))
       : SIZES.find((size) => this.shape(panel, size).block <= this.rooms[panel.number]);
     return fits ?? SIZES[SIZES.length - 1];
   }
