@@ -52,7 +52,7 @@ if view_check.open:
         draw_view_check(spec, trace)
 if write.open:
     with write:
-        draw_write(spec, trace)
+        draw_write(trace)
 if cost.open:
     with cost:
         draw_cost(spec, trace)

@@ -11,7 +11,7 @@ from engine.figures.units import format_bytes, format_exact_bytes
 from engine.storage.chain import format_chain
 from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, StepOutcome
 
-NARROWEST = 236
+NARROWEST = 200
 """Pixels a card needs."""
 
 ATTRIBUTES: dict[str, Callable[[Layout], object]] = {
@@ -73,8 +73,8 @@ def _draw_head(number: int, spec: LayoutSpec, outcome: StepOutcome | None) -> No
             st.badge("view", icon=":material/visibility:", color="blue")
         else:
             st.badge("same tensor", icon=":material/equal:", color="gray")
-    text = format_chain((spec.steps[number - 1],)) if number else "as built"
-    st.code(text, language="python", wrap_lines=True)
+    if number:
+        st.markdown(f"`{format_chain((spec.steps[number - 1],))}`")
 
 
 def _draw_layout(layout: Layout) -> None:
@@ -119,7 +119,12 @@ def draw_attributes(trace: LayoutTrace) -> None:
         for number, layout in enumerate(trace.layouts)
     }
     table = pd.DataFrame(columns, index=pd.Index(list(ATTRIBUTES), name="attribute"))
-    st.dataframe(table[(table != "").any(axis=1)], width="stretch", height="content")
+    st.dataframe(
+        table[(table != "").any(axis=1)],
+        width="stretch",
+        height="content",
+        column_config={"_index": st.column_config.Column(width="medium")},
+    )
     for contents in trace.storages:
         st.caption(f"Storage S{contents.storage_id}: {format_exact_bytes(contents.storage_bytes)}")
 

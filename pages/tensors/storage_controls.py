@@ -15,6 +15,7 @@ from pages.tensors.storage_starts import starting_step
 SHAPE, CHAIN, VIEW, ADD = "storage.shape", "storage.chain", "storage.view", "storage.add"
 TENSOR_FIELDS = ("dtype", "fill", "requires_grad", "memory_format", "device", "seed")
 VISIBLE_FIELDS = ("dtype", "fill")
+VIEW_HELP = "The shape to ask of the end of the chain, at most one -1 for a size to infer; () for a 0-dim tensor"
 EXAMPLE = ".transpose(0, 1)[1:, ::2]"
 
 
@@ -64,6 +65,14 @@ def draw_controls() -> None:
         placeholder=EXAMPLE,
         **common_arguments(CHAIN, f"As you would type it after x, for instance {EXAMPLE}"),
     )
+    _draw_steps()
+    st.text_input("Will `.view(…)` work?", placeholder="24", **common_arguments(VIEW, VIEW_HELP))
+    draw_field(LayoutSpec, "write", "storage.write", label="Write in place")
+    if st.session_state.get("storage.write", "none") != "none":
+        draw_field(LayoutSpec, "write_step", "storage.write_step", label="through tensor number (0 is x)")
+
+
+def _draw_steps() -> None:
     try:
         steps = parse_chain(st.session_state.get(CHAIN, ""))
     except ValueError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from engine.figures.palette import Theme
@@ -74,7 +76,8 @@ def _verdict(cost: Cost, comparison: Comparison) -> str:
         f"On the view `{cost.operation}` takes **{format_significant(ratio.ratio)} times** as long (95 % band {band})."
     )
     if cost.break_even_calls is not None:
-        words += f" One `.contiguous()` pays back after **{format_significant(cost.break_even_calls)} calls**."
+        calls = math.ceil(cost.break_even_calls)
+        words += f" One `.contiguous()` has paid for itself after **{calls} call{'s' if calls > 1 else ''}**."
     return words
 
 

@@ -18,7 +18,7 @@ def key_numbers(trace: LayoutTrace) -> tuple[KeyNumber, ...]:
         KeyNumber("Elements", end.numel, "count", "`tensor.numel()` of the last step"),
         KeyNumber("View bytes", end.view_bytes, "bytes", "`tensor.nbytes`: elements times itemsize"),
         KeyNumber("Storage bytes", end.storage_bytes, "bytes", "`tensor.untyped_storage().nbytes()`: what stays alive"),
-        KeyNumber("Copied on the way", copied, "bytes", "the new storages that steps of the chain made"),
+        KeyNumber("Copied", copied, "bytes", "the new storages that steps of the chain made"),
         KeyNumber("Views", views, "count", "steps whose tensor shares the storage it was given"),
         KeyNumber("Cache lines", _lines(trace), "count", "64-byte lines that hold an element, from stride and offset"),
     )

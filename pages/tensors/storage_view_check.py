@@ -9,16 +9,13 @@ from engine.figures.units import format_bytes
 from engine.storage.contiguity import explain_ambiguity
 from engine.storage.spec import LayoutSpec, LayoutTrace, ViewAttempt
 from engine.storage.view_rule import Run, ViewRule, explain_view
-from pages.shared.fields import common_arguments
 from pages.tensors.storage_cards import tensor_name
-from pages.tensors.storage_controls import VIEW
 
-ASK = "Type the shape you want, with at most one -1 for a size to infer; () asks for a 0-dim tensor."
+ASK = "Type the shape you want into *Will .view(…) work?* on the left, as in 6, -1."
 
 
 def draw_view_check(spec: LayoutSpec, trace: LayoutTrace) -> None:
-    """The shape asked for, the verdict with PyTorch's words, and the rule step by step."""
-    st.text_input("shape for `.view`", placeholder="24", **common_arguments(VIEW, ASK))
+    """The verdict with PyTorch's words, and the rule step by step."""
     end = trace.layouts[-1] if trace.layouts else None
     if spec.view_shape is None or end is None:
         st.caption(ASK)
@@ -71,10 +68,10 @@ def _draw_rule(rule: ViewRule) -> None:
 def _run_row(run: Run, rule: ViewRule) -> dict[str, str]:
     asked = rule.inferred or rule.asked
     return {
-        "run of dimensions": ", ".join(map(str, run.dims)),
+        "run": ", ".join(map(str, run.dims)),
         "elements": str(run.size),
         "stride": str(run.stride),
-        "gets view dimensions": ", ".join(f"{dim} (size {asked[dim]})" for dim in run.view_dims) or "none",
+        "takes dimensions": ", ".join(f"{dim} (size {asked[dim]})" for dim in run.view_dims) or "none",
         "filled": "yes" if run.fits else "no",
     }
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from engine.storage.spec import LayoutSpec, LayoutTrace, NameAfterWrite, PyTorchSaid, WriteReport
-from pages.shared.fields import draw_field
+from engine.storage.spec import LayoutTrace, NameAfterWrite, PyTorchSaid, WriteReport
 from pages.tensors.storage_cards import tensor_name
 
 ASK = (
-    "Choose an in-place operation above. It is carried out on a chain built afresh, through the tensor you name; "
-    "the table then says which other names changed."
+    "Choose *Write in place* on the left. It is carried out on a chain built afresh, through the tensor you name; the "
+    "table then says which other names changed."
 )
 
 
-def draw_write(spec: LayoutSpec, trace: LayoutTrace) -> None:
-    """The controls of the write, and what it did to every tensor of the chain."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        draw_field(LayoutSpec, "write", "storage.write", label="in-place operation")
-        draw_field(LayoutSpec, "write_step", "storage.write_step", label="through tensor number (0 is x)")
+def draw_write(trace: LayoutTrace) -> None:
+    """What the write did to every tensor of the chain."""
     if trace.write is None:
         st.caption(ASK)
         return
