@@ -17,21 +17,45 @@ OVERLAYS = {
     "hidden_copy": "circle-open",
 }
 OVERLAY_SIZES = {"format_lost": 21, "format_gained": 19, "format_copy": 21, "hidden_copy": 19}
-LINE_PIXELS = 25
+LINE_PIXELS, NAMED_LINE_PIXELS = 25, 36
+READABLE_WIDTH, CHARACTER_WIDTH = 800, 5.6
+"""Pixels of the picture in a window 1280 wide, and of a letter of the names under the marks."""
+FEWEST_LETTERS = 4
 GAP = 1.2
 """Columns between forward and backward."""
 
 
 def draw_strip(strip: Strip, theme: Theme = "light") -> go.Figure:
     """One marker per operation by format, views small; losses, gains and copies drawn over; words on hover."""
-    figure = go.Figure()
+    figure, room = go.Figure(), room_for_names(strip)
     placed = [(row, cell) for row in strip.rows for cell in row.cells]
     for key, symbol in SYMBOLS.items():
         _add(figure, strip, [p for p in placed if p[1].key == key], key, symbol, theme)
     for key, symbol in OVERLAYS.items():
         _add(figure, strip, [p for p in placed if key in p[1].marks], key, symbol, theme)
-    _add_labels(figure, strip, theme)
+    if room:
+        _add_names(figure, strip, placed, room, theme)
+    _add_labels(figure, strip, theme, NAMED_LINE_PIXELS if room else LINE_PIXELS)
     return figure
+
+
+def room_for_names(strip: Strip) -> int:
+    """Letters that fit under a mark; 0 where fewer than four would."""
+    columns = max(18.0, strip.forward_columns + GAP + strip.backward_columns)
+    letters = int(READABLE_WIDTH / columns / CHARACTER_WIDTH)
+    return letters if letters >= FEWEST_LETTERS else 0
+
+
+def _add_names(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], room: int, theme: Theme) -> None:
+    figure.add_scatter(
+        x=[x_of(strip, cell) for _, cell in placed],
+        y=[row.top + cell.line + 0.42 for row, cell in placed],
+        mode="text",
+        text=[escape(strip.names[cell.operation][:room]) for _, cell in placed],
+        textfont={"size": 9, "color": MUTED[theme]},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def x_of(strip: Strip, cell: Cell) -> float:
@@ -64,7 +88,7 @@ def _add(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], key: s
     )
 
 
-def _add_labels(figure: go.Figure, strip: Strip, theme: Theme) -> None:
+def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int) -> None:
     labels = [row.label + (f"  × {row.times}" if row.times > 1 else "") for row in strip.rows]
     figure.update_yaxes(
         tickvals=[row.top for row in strip.rows],
@@ -83,7 +107,7 @@ def _add_labels(figure: go.Figure, strip: Strip, theme: Theme) -> None:
     if strip.backward_columns:
         _add_heading(figure, strip.forward_columns + GAP, "backward, bottom to top", theme)
     figure.update_layout(
-        height=96 + LINE_PIXELS * (strip.lines + 1),
+        height=96 + line_pixels * (strip.lines + 1),
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
         font={"color": TEXT[theme]},

@@ -54,6 +54,7 @@ class Strip(msgspec.Struct, frozen=True):
     drawn: int
     total: int
     words: dict[int, str]
+    names: dict[int, str]
     legend: tuple[str, ...]
 
 
@@ -77,6 +78,7 @@ def build_strip(trace: FormatTrace, shown: Shown = "images") -> Strip:
         drawn=len(kept),
         total=len(trace.operations),
         words={cell.operation: words_of(trace.operations[cell.operation]) for cell in used},
+        names={cell.operation: short_name(trace.operations[cell.operation]) for cell in used},
         legend=tuple(key for key in LEGEND if key in keys),
     )
 
@@ -186,6 +188,33 @@ def marks_of(op: Operation) -> tuple[str, ...]:
 def is_view(op: Operation) -> bool:
     """Whether it only gave existing memory another shape."""
     return bool(op.outputs) and all(t.aliases >= 0 for t in op.outputs) and not op.name.endswith("_")
+
+
+def short_name(op: Operation) -> str:
+    """ "aten::convolution_backward" -> "conv′": what a picture has room for."""
+    stem, _, backward = op.name.removeprefix("aten::").partition("_backward")
+    name = stem.removeprefix("_").removeprefix("native_").rstrip("_")
+    return SHORT.get(name, name) + ("′" if backward or op.name.endswith("_backward") else "")
+
+
+SHORT = {
+    "convolution": "conv",
+    "batch_norm": "bn",
+    "layer_norm": "ln",
+    "group_norm": "gn",
+    "threshold": "relu",
+    "max_pool2d_with_indices": "maxpool",
+    "avg_pool2d": "avgpool",
+    "transpose": "transp",
+    "unsafe_view": "view",
+    "as_strided": "strided",
+    "scaled_dot_product_flash_attention_for_cpu": "sdpa",
+    "softmax": "softmx",
+    "softmax_backward_data": "softmx",
+    "pixel_shuffle": "pshuf",
+    "pixel_unshuffle": "unshuf",
+    "new_empty_strided": "empty",
+}
 
 
 def words_of(op: Operation) -> str:

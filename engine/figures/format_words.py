@@ -57,7 +57,10 @@ def what_happened(operation: Operation) -> str:
         return f"`{operation.name}`."
     inputs = [t for t in operation.inputs if not t.is_parameter and t.format == "channels_last"] or [read]
     copied = f", copying {format_bytes(operation.copied_bytes)}" if operation.copied_bytes else ""
-    return f"`{operation.name}` reads {laid_out(inputs[0])} and writes {laid_out(operation.outputs[0])}{copied}."
+    written = operation.outputs[0]
+    renamed = operation.order == "channels_last" and written.format == "contiguous"
+    meant = f"{copied}; with the channels as last dimension, that is channels_last of the image" if renamed else copied
+    return f"`{operation.name}` reads {laid_out(inputs[0])} and writes {laid_out(written)}{meant}."
 
 
 def laid_out(tensor: TensorFormat) -> str:

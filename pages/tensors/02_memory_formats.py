@@ -10,11 +10,9 @@ from engine.models.shape import describe, has_images
 from pages.shared.fields import field_value
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute, compute_beside
-from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.shared.presets import apply_preset
 from pages.tensors.memory_formats_exports import downloads
-from pages.tensors.memory_formats_numbers import key_numbers
 from pages.tensors.memory_formats_picture import CONVERTED, draw_headline, draw_options, draw_picture
 from pages.tensors.memory_formats_presets import PRESETS
 from pages.tensors.memory_formats_tables import draw_operations, draw_parameters
@@ -69,8 +67,7 @@ if trace.error is not None:
     st.code(trace.error.message, language=None, wrap_lines=True)
 draw_headline(spec, trace)
 draw_options(spec)
-draw_picture(spec)
-draw_key_numbers(key_numbers(trace), key_numbers(before) if before else None)
+draw_picture(spec, pinned if before else None)
 operations, parameters, timing, explanation = st.tabs(TABS, key="formats.details", on_change="rerun")
 if operations.open:
     with operations:

@@ -15,10 +15,9 @@ def key_numbers(trace: FormatTrace) -> tuple[KeyNumber, ...]:
             "% channels_last",
             share,
             "",
-            "`tensor.is_contiguous(memory_format=torch.channels_last)` of what every operation on images writes, "
-            "followed through views that rename dimensions",
+            f"`is_contiguous(memory_format=torch.channels_last)` of what operations on images write: "
+            f"{trace.channels_last_operations} of {trace.image_operations}, followed through renaming views",
         ),
-        KeyNumber("Image writes", trace.image_operations, "count", "`__torch_dispatch__`, results with new memory"),
         KeyNumber("Losses", losses, "count", "operations that read channels_last and write another order"),
         KeyNumber("Copies", trace.copies, "count", "`aten::clone`, `aten::copy_`, `aten::_to_copy` as dispatched"),
         KeyNumber("Bytes copied", trace.copied_bytes, "bytes", "elements of those copies times `element_size()`"),
@@ -28,5 +27,5 @@ def key_numbers(trace: FormatTrace) -> tuple[KeyNumber, ...]:
             "bytes",
             "`aten::copy_` that the profiler saw below another operation: reorders that no stride shows",
         ),
-        KeyNumber("Grad strides differ", trace.strides_differ, "count", "`parameter.grad.stride()`"),
+        KeyNumber("Grads differ", trace.strides_differ, "count", "`parameter.grad.stride() != parameter.stride()`"),
     )

@@ -14,6 +14,8 @@ from engine.figures.format_words import backward_sentence, headline, remedy
 from engine.figures.palette import Theme
 from engine.memory_format.spec import FormatSpec, FormatTrace, Operation
 from pages.shared.fields import common_arguments, draw_field
+from pages.shared.key_numbers import draw_key_numbers
+from pages.tensors.memory_formats_numbers import key_numbers
 from pages.tensors.memory_formats_tables import draw_operation
 
 SHOWN = "formats.shown"
@@ -47,14 +49,12 @@ def draw_headline(spec: FormatSpec, trace: FormatTrace) -> None:
     draw = st.error if tone == "lost" else st.success if tone == "kept" else st.info
     if tone == "lost" and trace.lost_at is not None:
         sentence += f"  \n{remedy(trace.operations[trace.lost_at])}"
-    draw(sentence, icon=ICONS.get(tone))
-    if after := backward_sentence(trace):
-        st.caption(after)
+    draw(sentence, icon=ICONS.get(tone, ":material/info:"))
 
 
 @st.fragment
-def draw_picture(spec: FormatSpec) -> None:
-    """The strip; a click on an operation shows its tensors below."""
+def draw_picture(spec: FormatSpec, pinned: FormatSpec | None) -> None:
+    """The strip and the key numbers; a click on an operation shows its tensors below."""
     trace = run(spec)
     strip = strip_of(spec, shown())
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -65,10 +65,11 @@ def draw_picture(spec: FormatSpec) -> None:
         selection_mode="points",
         config={"displayModeBar": False},
     )
-    folded = (
-        f", {strip.total - strip.drawn} without images or bookkeeping left out" if strip.drawn < strip.total else ""
-    )
-    st.caption(f"{strip.drawn} of {strip.total} operations drawn{folded}. Click one for its tensors.")
+    if after := backward_sentence(trace):
+        st.caption(f":material/flash_on: {after}")
+    left_out = ", the others have no image or keep books" if strip.drawn < strip.total else ""
+    st.caption(f"{strip.drawn} of {strip.total} operations drawn{left_out}. Click one for its tensors.")
+    draw_key_numbers(key_numbers(trace), key_numbers(run(pinned)) if pinned else None)
     draw_operation(_selected(trace, event) or _first_of_interest(trace))
 
 
