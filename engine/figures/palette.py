@@ -108,6 +108,7 @@ _MEANINGS = (
     Meaning("duplicate", "entries that share a place", "#b03a7c", "#ee8fc1", "two_squares"),
     Meaning("stored_zero", "zero that is stored", "#6b4fa0", "#bba2f0", "ring"),
     Meaning("padding", "zero that pads a block", "#7a5c9e", "#b59ad6", "stub", hatched=True),
+    Meaning("edited", "edited on purpose", "#007f8a", "#3fd0da", "pencil"),
     Meaning("kept_sparse", "sparse result", "#00795a", "#2fc59b", "square"),
     Meaning("densified", "dense result", "#b85300", "#ff9a52", "chip"),
     Meaning("scalar", "a single number", "#0064a6", "#5aaef2", "diamond"),

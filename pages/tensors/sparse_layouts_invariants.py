@@ -1,0 +1,132 @@
+"""The section about invariants: one of them broken, what PyTorch's check says, and what happens without it."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from engine import Fault, run
+from engine.figures.cells import encode_cells
+from engine.figures.sparse_strips import violation_scene
+from engine.sparse.results import Invariants, Unchecked, Violation
+from engine.sparse.spec import Corruption, InvariantsSpec, UncheckedSpec
+from pages.shared.cells_component import show_cells
+from pages.shared.frame import draw_exports
+from pages.shared.jobs import compute
+from pages.tensors.sparse_layouts_controls import LAYOUT_CHOICES, draw_layout_choice
+from pages.tensors.sparse_layouts_exports import section_downloads
+
+CORRUPTION, TRY_ALL = "sparse.corruption", "sparse.try_all"
+CORRUPTIONS: tuple[Corruption, ...] = get_args(Corruption)
+
+
+def draw_invariants(spec: InvariantsSpec, exports: DeltaGenerator) -> None:
+    """Choose what to break; the array before and after; both outcomes; then every invariant in a table."""
+    found = compute(spec)
+    draw_layout_choice(LAYOUT_CHOICES[:-1])
+    if found.error is not None:
+        st.error(f"**PyTorch refuses this layout** · {found.error.type}", icon=":material/block:")
+        st.code(found.error.message, language=None)
+        return
+    chosen = _chosen(found)
+    scene = violation_scene(chosen)
+    title = f"Invariants of {spec.layout.upper()}"
+    draw_exports(exports, section_downloads(spec, found, checked_table(found), "invariants", title, scene))
+    if chosen.not_possible:
+        st.info(f"Not possible here: {chosen.not_possible}.", icon=":material/info:")
+    else:
+        show_cells(encode_cells(scene), key="sparse.broken.cells", height=250)
+        _draw_outcomes(spec, chosen)
+    _draw_all(spec, found)
+
+
+def _chosen(found: Invariants) -> Violation:
+    name = st.selectbox("Break", CORRUPTIONS, key=CORRUPTION, bind="query-params", persist_state="session")
+    return next(violation for violation in found.violations if violation.name == name)
+
+
+def _draw_outcomes(spec: InvariantsSpec, chosen: Violation) -> None:
+    checked, unchecked = st.columns(2, gap="large")
+    with checked:
+        st.markdown("**With `check_invariants=True`**")
+        if chosen.complaint is None:
+            st.success("Constructed: PyTorch does not ask for this.", icon=":material/check_circle:")
+        else:
+            st.caption(f"Construction raises {chosen.complaint.type}")
+            st.code(chosen.complaint.message, language=None, wrap_lines=True)
+    with unchecked:
+        st.markdown("**Without the check, then `to_dense()`**")
+        said, detail = unchecked_words(spec, chosen.name)
+        st.caption(said)
+        if detail:
+            st.code(detail, language=None, wrap_lines=True)
+
+
+def unchecked_words(spec: InvariantsSpec, name: str) -> tuple[str, str]:
+    """What happened in a sentence, and PyTorch's text or the two matrices where they differ."""
+    asked = UncheckedSpec(matrix=spec.matrix, layout=spec.layout, corruption=name)  # type: ignore[arg-type]
+    try:
+        found = run(asked)
+    except Fault as fault:
+        return f"The worker process ended: {fault.report.what} The page and its other jobs are not affected.", ""
+    if found.not_possible:
+        return f"Not possible here: {found.not_possible}.", ""
+    if found.construction_error is not None:
+        return f"Refused all the same: {found.construction_error.type}", found.construction_error.message
+    if found.reading_error is not None:
+        message = f"Constructed without a word; to_dense() raises {found.reading_error.type}"
+        return message, found.reading_error.message
+    if found.is_silently_wrong:
+        return "Constructed without a word; to_dense() answers, and **silently with other values**:", _difference(found)
+    return "Constructed without a word; to_dense() gives the right matrix this time. Nothing guarantees it.", ""
+
+
+def _difference(found: Unchecked) -> str:
+    if found.dense is None or found.expected is None:
+        return ""
+    columns = max(found.expected.shape[1], 1)
+    pairs = zip(found.dense.texts, found.expected.texts, strict=True)
+    lines = [
+        f"[{i // columns}, {i % columns}] is {got}, was {expected}"
+        for i, (got, expected) in enumerate(pairs)
+        if got != expected
+    ]
+    return "\n".join(lines[:6] + ([f"and {len(lines) - 6} more"] if len(lines) > 6 else []))
+
+
+def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
+    st.markdown(f"**Every invariant of {spec.layout.upper()}**")
+    try_all = st.toggle(
+        "Also try each without the check",
+        key=TRY_ALL,
+        bind="query-params",
+        persist_state="session",
+        help="Each in a worker process of its own: some end by a memory fault",
+    )
+    table = checked_table(found)
+    if try_all:
+        possible = {violation.name: not violation.not_possible for violation in found.violations}
+        table["without the check"] = [
+            unchecked_words(spec, name)[0].replace("**", "") if possible[name] else "" for name in table["broken"]
+        ]
+    st.dataframe(table, hide_index=True, width="stretch", height=35 * (len(table) + 1) + 3)
+
+
+def checked_table(found: Invariants) -> pd.DataFrame:
+    """One row per invariant: which array is broken and what the check says."""
+    return pd.DataFrame(
+        {
+            "broken": [violation.name for violation in found.violations],
+            "array": [violation.member for violation in found.violations],
+            "with check_invariants=True": [_checked_words(violation) for violation in found.violations],
+        }
+    )
+
+
+def _checked_words(violation: Violation) -> str:
+    if violation.not_possible:
+        return f"not possible here: {violation.not_possible}"
+    return violation.complaint.message if violation.complaint else "constructed"
