@@ -154,7 +154,7 @@ def _reads(spec: BroadcastSpec, operands: Sequence[Drawn], index: tuple[int, ...
 def _named(operands: Sequence[Drawn], ids: Sequence[int]) -> str:
     names = []
     for owned in ids[:8]:
-        operand = next(o for o in reversed(operands) if owned >= o.first and math.prod(o.shape))
+        operand = next(o for o in reversed(operands) if owned >= o.first and 0 not in o.shape)
         names.append(f"{operand.name}{_listed(_index_of(owned - operand.first, operand.shape))}")
     return ", ".join(names) + (" …" if len(ids) > 8 else "")
 
