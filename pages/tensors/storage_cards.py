@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.figures.units import format_bytes, format_exact_bytes
 from engine.storage.chain import format_chain
+from engine.storage.operations import OPERATIONS
 from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, StepOutcome
 
 NARROWEST = 200
@@ -74,7 +75,8 @@ def _draw_head(number: int, spec: LayoutSpec, outcome: StepOutcome | None) -> No
         else:
             st.badge("same tensor", icon=":material/equal:", color="gray")
     if number:
-        st.markdown(f"`{format_chain((spec.steps[number - 1],))}`")
+        step = spec.steps[number - 1]
+        st.markdown(f"`{format_chain((step,))}`", help=OPERATIONS[step.operation].doc)
 
 
 def _draw_layout(layout: Layout) -> None:

@@ -22,9 +22,21 @@ def starting_step(operation: str, spec: LayoutSpec) -> Step:
     return Step(operation, fitted if fitted is not None else tuple(p.default for p in OPERATIONS[operation].parameters))
 
 
-def _halves(layout: Layout) -> tuple[Argument, ...] | None:
-    even = [dim for dim, size in enumerate(layout.shape) if size and size % 2 == 0]
-    return (even[0], (2, layout.shape[even[0]] // 2)) if even else None
+def _split(layout: Layout) -> tuple[Argument, ...] | None:
+    for dim, size in enumerate(layout.shape):
+        for factor in range(2, size):
+            if size % factor == 0:
+                return dim, (factor, size // factor)
+    return (0, (1, layout.shape[0])) if layout.shape else None
+
+
+def _windows(layout: Layout) -> tuple[Argument, ...] | None:
+    wide = [dim for dim, size in enumerate(layout.shape) if size >= 2]
+    return (wide[-1], 2, 1) if wide else None
+
+
+def _channels_last(layout: Layout) -> tuple[Argument, ...]:
+    return ("channels_last_3d" if len(layout.shape) == 5 else "channels_last",)
 
 
 def _as_strided(layout: Layout) -> tuple[Argument, ...] | None:
@@ -42,7 +54,9 @@ _FITTED: dict[str, Callable[[Layout], tuple[Argument, ...] | None]] = {
     "reshape": lambda layout: ((layout.numel,),),
     "expand": _expand,
     "repeat": lambda layout: ((2, *(1 for _ in layout.shape)),),
-    "unflatten": _halves,
+    "unflatten": _split,
+    "unfold": _windows,
+    "to_memory_format": _channels_last,
     "as_strided": _as_strided,
     "flip": lambda layout: ((0,) if layout.shape else (),),
     "view_dtype": lambda layout: (SAME_SIZE.get(layout.itemsize, "uint8"),),
