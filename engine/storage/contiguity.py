@@ -96,6 +96,6 @@ def explain_ambiguity(shape: Ints, stride: Ints) -> Ambiguity:
     return Ambiguity(
         formats=found,
         dims=dims,
-        words=f"It is {' and '.join(found)} at once: {why}. .to(memory_format=...) then returns the very same tensor, "
-        f"and what an operation makes of it depends on the strides it finds.",
+        words=f"It is {' and '.join(found)} at once: {why}. So .contiguous(memory_format=...) returns the very same "
+        f"tensor for each of them. .to(memory_format=...) goes by the strides instead, and can copy to rewrite them.",
     )

@@ -122,6 +122,11 @@ class WriteReport(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     backward_error: PyTorchSaid | None = None
     """What `backward` from the end of the chain says after the write, where anything requires grad."""
+    overlapping: int | None = 0
+    """Elements of the tensor written through that share their place with another; None when not counted.
+
+    PyTorch refuses the write only where a stride is 0; other overlaps are written several times, in no certain order.
+    """
 
 
 class LayoutTrace(Result, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ import torch
 
 from engine.recorded import version_of
 from engine.runner.contract import ProgressSink
+from engine.storage.addresses import distinct_places
 from engine.storage.apply import apply_step
 from engine.storage.build import build_tensor
 from engine.storage.inspect import grad_fn_name
@@ -41,7 +42,13 @@ def trace_write(spec: LayoutSpec, steps: int, progress: ProgressSink) -> WriteRe
         names=tuple(_name(i, *states) for i, states in enumerate(zip(before, after, strict=True))),
         warnings=texts_of(caught),
         backward_error=backward_error,
+        overlapping=_overlapping(tensors[spec.write_step]),
     )
+
+
+def _overlapping(tensor: torch.Tensor) -> int | None:
+    distinct = distinct_places(tuple(tensor.shape), tensor.stride())
+    return None if distinct is None else tensor.numel() - distinct
 
 
 def write(tensor: torch.Tensor, operation: str) -> torch.Tensor:
@@ -74,7 +81,8 @@ def _grad_fn(tensor: torch.Tensor) -> str | None:
 
 def values_of(tensor: torch.Tensor) -> bytes:
     """The values in logical order as the bytes of a dense copy."""
-    dense = tensor.detach().resolve_conj().resolve_neg().contiguous().flatten()
+    resolved = tensor.detach().resolve_conj().resolve_neg()
+    dense = resolved.clone(memory_format=torch.contiguous_format).flatten()  # contiguous() keeps odd strides of size 1
     return dense.view(torch.uint8).cpu().numpy().tobytes()
 
 
