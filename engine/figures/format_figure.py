@@ -21,6 +21,7 @@ LINE_PIXELS, NAMED_LINE_PIXELS = 25, 36
 READABLE_WIDTH, CHARACTER_WIDTH = 800, 5.6
 """Pixels of the picture in a window 1280 wide, and of a letter of the names under the marks."""
 FEWEST_LETTERS = 4
+LABEL_LETTERS = 24
 GAP = 1.2
 """Columns between forward and backward."""
 
@@ -89,7 +90,7 @@ def _add(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], key: s
 
 
 def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int) -> None:
-    labels = [row.label + (f"  × {row.times}" if row.times > 1 else "") for row in strip.rows]
+    labels = [_cut(row.label) + (f"  × {row.times}" if row.times > 1 else "") for row in strip.rows]
     figure.update_yaxes(
         tickvals=[row.top for row in strip.rows],
         ticktext=[escape(label) for label in labels],
@@ -115,6 +116,10 @@ def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int)
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
     )
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= LABEL_LETTERS else f"{label[: LABEL_LETTERS - 1]}…"
 
 
 def _add_heading(figure: go.Figure, x: float, text: str, theme: Theme) -> None:

@@ -107,14 +107,23 @@ def _rows(operations: Sequence[Operation]) -> list[Grouped]:
         for op in members:
             row_of.setdefault(op.module, len(rows))
         rows.append((label, 1, members, []))
-    where = len(rows) - 1
-    for op in operations:
-        if op.phase in ("backward", "recompute"):
-            where = _row_for(op, row_of, where)
-            if where < 0:
-                rows.append((OUTSIDE, 1, [], []))
-                where = 0
-            rows[where][3].append(op)
+    backward = [op for op in operations if op.phase in ("backward", "recompute")]
+    return _with_backward(rows, row_of, backward)
+
+
+def _with_backward(rows: list[Grouped], row_of: dict[str, int], backward: Sequence[Operation]) -> list[Grouped]:
+    """Backward operations in the row of their module; modules whose forward made no image share a row at the end."""
+    without: dict[str, None] = {}
+    where = last = len(rows)
+    rows = [*rows, ("", 1, [], [])]
+    for op in backward:
+        where = _row_for(op, row_of, last if op.module else where)
+        rows[where][3].append(op)
+        if where == last:
+            without[op.module or OUTSIDE] = None
+    if not rows[last][3]:
+        return rows[:last]
+    rows[last] = (", ".join(reversed(without)), *rows[last][1:])
     return rows
 
 
@@ -203,8 +212,8 @@ SHORT = {
     "layer_norm": "ln",
     "group_norm": "gn",
     "threshold": "relu",
-    "max_pool2d_with_indices": "maxpool",
-    "avg_pool2d": "avgpool",
+    "max_pool2d_with_indices": "maxp",
+    "avg_pool2d": "avgp",
     "transpose": "transp",
     "unsafe_view": "view",
     "as_strided": "strided",

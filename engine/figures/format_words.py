@@ -22,7 +22,20 @@ def headline(spec: FormatSpec, trace: FormatTrace) -> tuple[Tone, str]:
         lost = operations[trace.lost_at]
         return "lost", f"**channels_last is lost {at_place(lost)}**: {what_happened(lost)}"
     share = f"{trace.channels_last_operations} of {trace.image_operations} operations on images write it"
-    return "kept", f"**The forward keeps channels_last** from the first image to the last; {share}, backward included."
+    inside = sum(op.hidden_bytes for op in operations if op.phase == "forward")
+    but = f" But kernels of the forward copy {format_bytes(inside)} inside, {_why_inside(spec)}." if inside else ""
+    return (
+        "kept",
+        f"**The forward keeps channels_last** from the first image to the last; {share}, backward included.{but}",
+    )
+
+
+def _why_inside(spec: FormatSpec) -> str:
+    if spec.converted == "inputs only":
+        return "since the weights are contiguous: convert the model too"
+    if spec.converted == "model only":
+        return "since the inputs are contiguous: convert them too"
+    return "which strides do not show"
 
 
 def _of_contiguous(trace: FormatTrace) -> tuple[Tone, str]:

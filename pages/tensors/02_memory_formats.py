@@ -6,15 +6,15 @@ icon: view_column
 import streamlit as st
 
 from engine.memory_format.spec import FormatSpec
-from engine.models.shape import describe, has_images
+from engine.models.shape import has_images
 from pages.shared.fields import field_value
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.pin import pinned_spec
-from pages.shared.presets import apply_preset
 from pages.tensors.memory_formats_exports import downloads
-from pages.tensors.memory_formats_picture import CONVERTED, draw_headline, draw_options, draw_picture
+from pages.tensors.memory_formats_picture import CONVERTED, draw_options, draw_picture
 from pages.tensors.memory_formats_presets import PRESETS
+from pages.tensors.memory_formats_sentence import draw_error, draw_headline, draw_no_images
 from pages.tensors.memory_formats_tables import draw_operations, draw_parameters
 from pages.tensors.memory_formats_timing import draw_timing
 
@@ -32,41 +32,27 @@ HOW_TO_READ = (
 TABS = ("Operations", "Parameters and gradients", "Contiguous or channels_last?", "How to read this")
 
 
-def current_spec() -> FormatSpec:
-    """The model of the sidebar, and what channels_last is applied to."""
-    model = model_or_stop(PRESETS)
-    if model.memory_format == "contiguous":
-        return FormatSpec(model=model)
-    return FormatSpec(model=model, converted=field_value(FormatSpec, "converted", CONVERTED))
-
-
-spec = current_spec()
-exports = draw_toolbar(spec, PRESETS)
-if not has_images(spec.model.architecture):
-    st.info(
-        f"**{describe(spec.model.architecture)} has no images.** Memory formats order the four dimensions "
-        "(N, C, H, W); choose *ResNet* or *Convolutional blocks* as model, or start from a question.",
-        icon=":material/image:",
-    )
-    with st.container(horizontal=True):
-        for number in (0, 1):
-            st.button(
-                PRESETS[number].question,
-                key=f"formats.open.{number}",
-                on_click=apply_preset,
-                args=(PRESETS[number], number),
-            )
+model = model_or_stop(PRESETS)
+toolbar, sentence = st.container(), st.container()
+if has_images(model.architecture):
+    # Drawn before they are read: a link gives a widget its value when it is drawn.
+    draw_options(model)
+spec = FormatSpec(model=model)
+if model.memory_format == "channels_last":
+    spec = FormatSpec(model=model, converted=field_value(FormatSpec, "converted", CONVERTED))
+with toolbar:
+    exports = draw_toolbar(spec, PRESETS)
+if not has_images(model.architecture):
+    draw_no_images(model)
     st.stop()
 trace = compute(spec)
 pinned = pinned_spec(FormatSpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 draw_exports(exports, downloads(spec, trace))
 
-if trace.error is not None:
-    st.error(f"PyTorch raised **{trace.error.type}** in {trace.error.stage}:", icon=":material/report:")
-    st.code(trace.error.message, language=None, wrap_lines=True)
-draw_headline(spec, trace)
-draw_options(spec)
+with sentence:
+    draw_error(trace)
+    draw_headline(spec, trace)
 draw_picture(spec, pinned if before else None)
 operations, parameters, timing, explanation = st.tabs(TABS, key="formats.details", on_change="rerun")
 if operations.open:
@@ -77,7 +63,7 @@ if parameters.open:
         draw_parameters(trace)
 if timing.open:
     with timing:
-        draw_timing(spec.model)
+        draw_timing(model)
 if explanation.open:
     with explanation:
         st.markdown(HOW_TO_READ)

@@ -10,9 +10,10 @@ import streamlit as st
 from engine import run
 from engine.figures.format_figure import draw_strip
 from engine.figures.format_strip import Shown, Strip, build_strip
-from engine.figures.format_words import backward_sentence, headline, remedy
+from engine.figures.format_words import backward_sentence
 from engine.figures.palette import Theme
 from engine.memory_format.spec import FormatSpec, FormatTrace, Operation
+from engine.models.spec import ModelSpec
 from pages.shared.fields import common_arguments, draw_field
 from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.memory_formats_numbers import key_numbers
@@ -20,12 +21,11 @@ from pages.tensors.memory_formats_tables import draw_operation
 
 SHOWN = "formats.shown"
 CONVERTED = "formats.converted"
-ICONS = {"lost": ":material/flash_on:", "kept": ":material/check_circle:", "gained": ":material/arrow_upward:"}
 
 
-def draw_options(spec: FormatSpec) -> None:
+def draw_options(model: ModelSpec) -> None:
     """What channels_last is applied to, and which operations are drawn."""
-    contiguous = spec.model.memory_format == "contiguous"
+    contiguous = model.memory_format == "contiguous"
     with st.container(horizontal=True, vertical_alignment="bottom", key="formats.options"):
         reason = "only with memory_format channels_last, under Precision and layout" if contiguous else ""
         draw_field(FormatSpec, "converted", CONVERTED, label="channels_last applied to", reason=reason)
@@ -41,15 +41,6 @@ def shown() -> Shown:
 def strip_of(spec: FormatSpec, which: Shown) -> Strip:
     """The laid out operations of a trace that is already computed."""
     return build_strip(run(spec), which)
-
-
-def draw_headline(spec: FormatSpec, trace: FormatTrace) -> None:
-    """Where channels_last went, in one sentence, and what would keep it."""
-    tone, sentence = headline(spec, trace)
-    draw = st.error if tone == "lost" else st.success if tone == "kept" else st.info
-    if tone == "lost" and trace.lost_at is not None:
-        sentence += f"  \n{remedy(trace.operations[trace.lost_at])}"
-    draw(sentence, icon=ICONS.get(tone, ":material/info:"))
 
 
 @st.fragment
