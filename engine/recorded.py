@@ -39,6 +39,10 @@ read_tensor: Reader = attrgetter("shape", "dtype", "device", "_version", "_backw
 """(shape, dtype, device, version, hooks); raises where a layout or an inference tensor lacks one of them."""
 storage_key: Reader = attrgetter("_cdata")
 """Identity of a storage, valid while it lives."""
+is_view: Reader = methodcaller("_is_view")
+"""Whether autograd tracks a tensor as a view of another; also without gradients."""
+view_base: Reader = attrgetter("_base")
+"""The tensor at the root of a chain of views; None for one that is no view."""
 read_sequence_nr: Reader = methodcaller("_sequence_nr")
 """Order of creation in the forward; LEAF_SEQUENCE or more for a node that was made without a number."""
 read_metadata: Reader = attrgetter("shape", "dtype", "device")
@@ -230,16 +234,6 @@ def is_python_number(tensor: torch.Tensor) -> bool:
 def base_of_view(tensor: torch.Tensor) -> str | None:
     """Type name of the tensor that autograd tracks this one as a view of; None when it is no view."""
     return type(tensor._base).__name__ if tensor._is_view() else None
-
-
-def is_view(tensor: torch.Tensor) -> bool:
-    """Whether autograd tracks a tensor as a view of another; also without gradients."""
-    return tensor._is_view()
-
-
-def view_base(tensor: torch.Tensor) -> torch.Tensor | None:
-    """The tensor at the root of a chain of views; None for one that is no view."""
-    return tensor._base
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...] | None:

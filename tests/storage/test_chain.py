@@ -196,7 +196,6 @@ FRAGMENTS += ["transpose", "dim", "lambda", "import", "9" * 30, " ", "if", "0x",
 def test_hostile_text_is_read_or_refused_and_never_anything_else(text):
     try:
         chain = parse_chain(text)
-    except ChainError as error:
-        assert str(error)
-    else:
-        assert parse_chain(format_chain(chain)) == chain
+    except ChainError:
+        return
+    assert parse_chain(format_chain(chain)) == chain

@@ -66,6 +66,7 @@ def test_an_unambiguous_tensor_is_told_as_such():
     assert differing.reason == "Dimension 1 has stride 20 where 1 is expected."
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_view_dtype_is_decided_as_pytorch_does(data):
