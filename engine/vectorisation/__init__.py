@@ -1,0 +1,1 @@
+"""The vectorisation ladder: one computation written as loops, broadcasting, einsum, matmul and compiled code."""
