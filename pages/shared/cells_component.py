@@ -20,6 +20,7 @@ _SCRIPTS = (
     "cells_light.js",
     "cells_chrome.js",
     "cells_input.js",
+    "cells_report.js",
     "cells.js",
 )
 """One module, in the order of use; `chrome.js` (tooltip, theme) is also the graph's; `cells.js` exports the entry."""

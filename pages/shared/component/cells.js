@@ -3,8 +3,9 @@
 const cellViews = new WeakMap();
 const PATH_MS = 1400;
 
-class CellView {
+class CellView extends CellReport {
   constructor(root) {
+    super();
     this.root = root;
     this.canvas = root.querySelector("[data-atlas-canvas]");
     this.scroller = root.querySelector("[data-atlas-scroller]");
@@ -88,8 +89,8 @@ class CellView {
     this.layout = layOut(this.scene, this.seenWidth, this.seenHeight, this.zoom, measure);
     this.still = null;
     const fits = [this.layout.width <= this.seenWidth + 1, this.layout.height <= this.seenHeight + 1];
-    this.extent.style.width = fits[0] ? "0" : `${this.layout.width}px`;
-    this.extent.style.height = fits[1] ? "0" : `${this.layout.height}px`;
+    this.extent.style.width = fits[0] ? "" : `${this.layout.width}px`;
+    this.extent.style.height = fits[1] ? "" : `${this.layout.height}px`;
   }
 
   repaint() {
@@ -225,62 +226,16 @@ class CellView {
     this.rearrange();
   }
 
+  // What is in the middle stays there.
   rearrange() {
-    if (!this.scene) return;
+    if (!this.layout) return;
     this.chrome.tooltip(null);
+    const { scroller, layout: before } = this;
+    const [x, y] = [scroller.scrollLeft + this.seenWidth / 2, scroller.scrollTop + this.seenHeight / 2];
     this.arrange();
+    scroller.scrollLeft = (x * this.layout.width) / before.width - this.seenWidth / 2;
+    scroller.scrollTop = (y * this.layout.height) / before.height - this.seenHeight / 2;
     this.repaint();
-  }
-
-  boxOnCanvas(key, index) {
-    const panel = this.scene?.panels.find((one) => one.key === key);
-    if (!panel || !this.layout || index >= panel.cells) return null;
-    const { x, y, width, height } = this.layout.box(panel.first + index);
-    const { left, top } = this.sight();
-    return { x: x - left, y: y - top, width, height };
-  }
-
-  // For tests and assistive tools: where the panels are in pixels of the canvas, and what is lit.
-  tell(cost) {
-    const { links, layout, scene } = this;
-    const { left, top } = this.sight();
-    const name = (cell) => `${panelOf(scene, cell).key}:${cell - panelOf(scene, cell).first}`;
-    const panels = layout.places.map((place) => ({
-      key: place.panel.key,
-      cells: place.panel.cells,
-      x: Math.round(place.x - left),
-      y: Math.round(place.y - top),
-      width: Math.round(place.bodyWidth),
-      height: Math.round(place.height),
-      cell: place.cellHeight,
-    }));
-    const lit = links ? 1 + links.same.length + links.reads.length + links.readers.length : 0;
-    const hovered = links ? [links.cell, ...links.same, ...links.reads, ...links.readers].slice(0, 100).map(name) : [];
-    const theme = this.theme.dark ? "dark" : "light";
-    this.root.dataset.atlasCells = JSON.stringify({ panels, hovered, lit, pinned: this.pinned, path: this.showsPath, theme, zoom: this.zoom, content: [layout.width, layout.height], room: [this.seenWidth, this.seenHeight], paint_ms: Number(cost.toFixed(2)) });
-  }
-
-  savePng() {
-    const { layout, painter } = this;
-    const scale = Math.min(2, 12000 / Math.max(layout.width, layout.height));
-    const sheet = document.createElement("canvas");
-    const width = Math.max(layout.width, this.seenWidth);
-    Object.assign(sheet, { width: Math.ceil(width * scale), height: Math.ceil(layout.height * scale) });
-    const context = sheet.getContext("2d");
-    context.fillStyle = this.theme.background;
-    context.fillRect(0, 0, sheet.width, sheet.height);
-    context.scale(scale, scale);
-    const all = { left: 0, top: 0, right: width, bottom: layout.height };
-    painter.paint(context, layout, all.top, all.bottom, all.left, all.right);
-    if (this.links) painter.light(context, layout, this.links, all);
-    if (this.showsPath) painter.path(context, layout, 1);
-    sheet.toBlob((blob) => {
-      const anchor = document.createElement("a");
-      anchor.href = URL.createObjectURL(blob);
-      anchor.download = "cells.png";
-      anchor.click();
-      setTimeout(() => URL.revokeObjectURL(anchor.href), 10000);
-    });
   }
 }
 

@@ -10,6 +10,7 @@ class CellLight extends CellPainter {
     layout.places.forEach((place) => this.veil(context, layout, place));
     context.globalAlpha = 1;
     const lit = [...links.same, ...links.reads, ...links.readers, links.cell].filter((cell) => layout.ys[cell] < sight.bottom && layout.ys[cell] > sight.top - 60);
+    lit.sort((a, b) => a - b);
     layout.places.forEach((place) => {
       const { first, cells } = place.panel;
       const own = lit.filter((cell) => cell >= first && cell < first + cells);
@@ -31,23 +32,26 @@ class CellLight extends CellPainter {
     }
   }
 
+  // Around each cell; when there are many, around each run of neighbours.
   outline(context, layout, cells, colour, width, dashes) {
     if (!cells.length) return;
-    const many = cells.length > 600;
+    const many = cells.length > 300;
     context.strokeStyle = colour;
-    context.lineWidth = many ? 1 : width;
+    context.lineWidth = many ? 1.4 : width;
     context.setLineDash(many ? [] : dashes);
     context.beginPath();
-    let panel = null;
-    let place = null;
-    for (const cell of cells) {
-      if (!panel || cell < panel.first || cell >= panel.first + panel.cells) {
-        panel = panelOf(this.scene, cell);
+    let [panel, place] = [null, null];
+    for (let i = 0; i < cells.length; i++) {
+      const start = cells[i];
+      if (!panel || start < panel.first || start >= panel.first + panel.cells) {
+        panel = panelOf(this.scene, start);
         place = layout.places[panel.number];
       }
-      const gap = place.cellHeight >= 19 ? 2 : place.cellHeight >= 6 ? 1 : 0;
+      if (many) while (cells[i + 1] === cells[i] + 1 && layout.ys[cells[i + 1]] === layout.ys[start] && cells[i + 1] < panel.first + panel.cells) i++;
+      const gap = gapOf(place.cellHeight);
       const grow = place.cellHeight < 12 ? 1 : 0;
-      context.rect(layout.xs[cell] - grow, layout.ys[cell] - grow, place.cellWidth - gap + 2 * grow, place.cellHeight - gap + 2 * grow);
+      const length = layout.xs[cells[i]] - layout.xs[start] + place.cellWidth;
+      context.rect(layout.xs[start] - grow, layout.ys[start] - grow, length - gap + 2 * grow, place.cellHeight - gap + 2 * grow);
     }
     context.stroke();
     context.setLineDash([]);
@@ -60,7 +64,9 @@ class CellLight extends CellPainter {
     const byPanel = new Map();
     for (const cell of [...links.same, ...links.reads, ...links.readers]) {
       const panel = panelOf(this.scene, cell);
-      if (panel !== links.panel) byPanel.set(panel, [...(byPanel.get(panel) ?? []), cell].slice(0, 4000));
+      if (panel === links.panel) continue;
+      if (byPanel.has(panel)) byPanel.get(panel).push(cell);
+      else byPanel.set(panel, [cell]);
     }
     context.strokeStyle = this.theme.primary;
     context.globalAlpha = 0.5;

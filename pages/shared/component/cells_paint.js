@@ -123,7 +123,7 @@ class CellPainter {
   cells(context, layout, place, cells) {
     const { panel } = place;
     const [width, height] = [place.cellWidth, place.cellHeight];
-    const gap = height >= 19 ? 2 : height >= 6 ? 1 : 0;
+    const gap = gapOf(height);
     if (gap) this.fills(context, layout, panel, cells, width - gap, height - gap);
     else this.runs(context, layout, panel, cells, width, height);
     if (height >= 8) this.edges(context, layout, place, cells, gap);
@@ -271,4 +271,8 @@ class CellPainter {
     context.stroke();
     context.lineWidth = 1;
   }
+}
+
+function gapOf(height) {
+  return height >= 19 ? 2 : height >= 6 ? 1 : 0;
 }
