@@ -16,7 +16,10 @@ def coalesce_scene(trace: SparseTrace, coalesce: Coalesce) -> CellScene:
         *_coo_strips(trace, coalesce.before, "raw", "before"),
         *_coo_strips(trace, coalesce.after, "coalesced", "after"),
     ]
-    return CellScene(panels=tuple(panels), scale=("first row", "last row"))
+    beside = tuple(
+        tuple(panel.key for panel in panels if panel.key.endswith(end)) for end in (".rows", ".columns", ".values")
+    )
+    return CellScene(panels=tuple(panels), rows=beside, scale=("first row", "last row"))
 
 
 def _coo_strips(trace: SparseTrace, arrays: LayoutArrays, key: str, when: str) -> list[Panel]:
@@ -80,6 +83,7 @@ def embedding_scene(found: EmbeddingGrad) -> CellScene:
             _rows("rows", f"after coalesce(): nnz {found.nnz_coalesced}", found.merged_indices, last, {}),
             _rows("sums", "values (first column), added up", found.merged_indices, last, {}, found.merged_values),
         ),
+        rows=(("lookups", "rows"), ("raw", "sums")),
         scale=("row 0", f"row {last}"),
     )
 

@@ -89,7 +89,7 @@ def _add_break_even(figure: go.Figure, found: BreakEven, number: int, theme: The
         mode="markers",
         marker={"size": 16, "symbol": "circle-open", "color": colour, "line": {"width": 2.5}},
         showlegend=False,
-        hovertemplate=f"{break_even_words(found)}<extra></extra>",
+        hovertemplate=f"{break_even_words(found).replace('**', '')}<extra></extra>",
     )
     figure.add_annotation(
         x=math.log10(found.density),
@@ -126,9 +126,9 @@ def break_even_words(found: BreakEven) -> str:
             "always faster": "is faster than dense at every density measured",
             "always slower": "is slower than dense at every density measured",
         }.get(found.verdict, "shows no clear crossing: some bands straddle 1")
-        return f"{name} {said}."
+        return f"**{name}** {said}."
     low, high = (density_text(density) for density in found.between)
     return (
-        f"{name} is faster than dense up to about {density_text(found.density)} (estimated between {low}, "
-        f"where it was faster, and {high}, where it was slower)."
+        f"**{name}** is faster than dense up to a density of about **{density_text(found.density)}**, estimated "
+        f"between {low} (measured faster) and {high} (measured slower)."
     )

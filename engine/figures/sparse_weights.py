@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from engine.figures.axis import nice_ticks
 from engine.figures.palette import CATEGORICAL, LINE, TEXT, Theme
 from engine.figures.timing_chart import DASHES, SYMBOLS
-from engine.figures.units import format_bytes, format_count, format_exact_bytes, format_significant
+from engine.figures.units import format_bytes, format_count, format_exact_bytes
 from engine.sparse.matrix import LAYOUTS
 from engine.sparse.results import WeightCurve, Weights
 
@@ -30,6 +30,7 @@ def draw_weights(weights: Weights, theme: Theme = "light") -> go.Figure:
     for curve in weights.curves:
         if curve.error is None:
             _add_curve(figure, curve, weights, theme)
+    _add_labels(figure, weights, theme)
     sizes = [point.bytes for curve in weights.curves for point in curve.points if point.bytes]
     low, high = min([weights.dense_bytes, *sizes]), max([weights.dense_bytes, *sizes])
     ups = [1024**i * step for i in range(5) for step in (1, 4, 16, 64, 256) if low / 4 <= 1024**i * step <= high * 4]
@@ -59,7 +60,7 @@ def finish(figure: go.Figure, densities: list[float], theme: Theme) -> go.Figure
 
 def density_text(density: float) -> str:
     """A share in percent, three digits at most: 0.0015 -> "0.15 %"."""
-    return f"{format_significant(density * 100)} %"
+    return f"{density * 100:.3g} %"
 
 
 def _add_dense(figure: go.Figure, weights: Weights, densities: list[float], theme: Theme) -> None:
@@ -85,6 +86,7 @@ def _add_curve(figure: go.Figure, curve: WeightCurve, weights: Weights, theme: T
         mode="lines+markers",
         line={"color": colour, "width": 2, "dash": DASHES[number]},
         marker={"size": 7, "symbol": SYMBOLS[number]},
+        visible="legendonly" if _twin(curve, weights) else True,
         customdata=[
             f"{format_count(point.nnz)} entries, {density_text(point.nnz / weights.cells)}<br>"
             f"{format_exact_bytes(point.bytes)}<br>" + "<br>".join(f"{n}: {format_bytes(b)}" for n, b in point.members)
@@ -92,11 +94,21 @@ def _add_curve(figure: go.Figure, curve: WeightCurve, weights: Weights, theme: T
         ],
         hovertemplate="%{customdata}<extra>" + name + "</extra>",
     )
-    if 0 < curve.most_nnz < weights.cells:
-        _add_crossover(figure, curve, weights, colour, theme)
+    if 0 < curve.most_nnz < weights.cells and not _twin(curve, weights):
+        _add_crossover(figure, curve, weights, colour)
 
 
-def _add_crossover(figure: go.Figure, curve: WeightCurve, weights: Weights, colour: str, theme: Theme) -> None:
+def _twin(curve: WeightCurve, weights: Weights) -> bool:
+    """Whether a column layout has just the bytes of its row layout, so that its line would hide the other."""
+    row_layout = {"csc": "csr", "bsc": "bsr"}.get(curve.layout)
+    return any(other.layout == row_layout and _sizes(other) == _sizes(curve) for other in weights.curves)
+
+
+def _sizes(curve: WeightCurve) -> list[int]:
+    return [point.bytes for point in curve.points]
+
+
+def _add_crossover(figure: go.Figure, curve: WeightCurve, weights: Weights, colour: str) -> None:
     density = curve.most_nnz / weights.cells
     name = curve.layout.upper()
     figure.add_scatter(
@@ -108,15 +120,24 @@ def _add_crossover(figure: go.Figure, curve: WeightCurve, weights: Weights, colo
         legendgroup=name,
         showlegend=False,
     )
-    if curve.layout in ("coo", "csr", "bsr"):
+
+
+def _add_labels(figure: go.Figure, weights: Weights, theme: Theme) -> None:
+    """Words at the rings: the first to the left, the last to the right, what is between further up."""
+    ringed = [c for c in weights.curves if 0 < c.most_nnz < weights.cells and not _twin(c, weights)]
+    ringed.sort(key=lambda curve: curve.most_nnz)
+    for place, curve in enumerate(ringed):
+        side = -1 if place == 0 else 1 if place == len(ringed) - 1 else 0
+        density = curve.most_nnz / weights.cells
         figure.add_annotation(
             x=math.log10(density),
             y=math.log10(weights.dense_bytes),
-            text=f"{name} {density_text(density)}",
+            text=f"{curve.layout.upper()} to {density_text(density)}",
             showarrow=True,
             arrowhead=0,
-            arrowcolor=colour,
-            ax=-46,
-            ay={"coo": -74, "csr": -46, "bsr": -102}[curve.layout],
+            arrowcolor=layout_colour(curve.layout, theme),
+            ax=side * 44,
+            ay=-30 if side else -30 - 24 * place,
+            xanchor={-1: "right", 0: "center", 1: "left"}[side],
             font={"color": TEXT[theme], "size": 13},
         )

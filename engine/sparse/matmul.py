@@ -44,7 +44,8 @@ def time_matmul(spec: MatmulTimingSpec, progress: ProgressSink) -> MatmulTiming:
         report = _within(progress, start, share, f"density {density:.3%}")
         layouts = tuple(layout for layout in spec.layouts if layout not in refused and layout not in left_out)
         points.append(_point(spec, density, layouts, refused, report))
-        left_out |= {ratio.name: density for ratio in points[-1].comparison.ratios if ratio.low > HOPELESS}
+        if number + 1 < len(spec.densities):
+            left_out |= {ratio.name: density for ratio in points[-1].comparison.ratios if ratio.low > HOPELESS}
     timed = [layout for layout in spec.layouts if layout not in refused]
     return MatmulTiming(
         points=tuple(points),

@@ -29,9 +29,12 @@ DRAW: dict[str, Callable[..., Any]] = {
     "Embedding gradients": draw_embedding,
 }
 
+toolbar, choices = st.container(), st.container(gap="small")
+with choices:
+    draw_sections()
 with st.sidebar:
     draw_controls()
 spec = spec_or_stop(current_spec, PRESETS)
-exports = draw_toolbar(spec, PRESETS)
-draw_sections()
+with toolbar:
+    exports = draw_toolbar(spec, PRESETS)
 DRAW[current_section()](spec, exports)

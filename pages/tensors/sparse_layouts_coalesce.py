@@ -25,7 +25,7 @@ def draw_coalesce(spec: SparseSpec, exports: DeltaGenerator) -> None:
     if coalesce is None:
         error = trace.layout("coo").error
         st.error("**PyTorch refuses this COO tensor**", icon=":material/block:")
-        st.code(error.message if error else "", language=None)
+        st.code(error.message if error else "", language=None, wrap_lines=True)
         return
     scene = coalesce_scene(trace, coalesce)
     draw_exports(exports, layout_downloads(spec, trace, scene))
@@ -33,7 +33,7 @@ def draw_coalesce(spec: SparseSpec, exports: DeltaGenerator) -> None:
     pinned = pinned_spec(SparseSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned else None
     draw_key_numbers(coalesce_numbers(trace), coalesce_numbers(before) if before else None)
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns([3, 2], gap="large")
     with left:
         _draw_sums(trace, coalesce)
     with right:
@@ -48,9 +48,7 @@ def coalesce_numbers(trace: SparseTrace) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("nnz before", found.before.nnz, "count", "`s._nnz()`"),
         KeyNumber("nnz after", found.after.nnz, "count", "`s.coalesce()._nnz()`"),
-        KeyNumber(
-            "nnz of s + s", found.sum_nnz, "count", "`(s + s)._nnz()`: adding joins the lists, nothing is merged"
-        ),
+        KeyNumber("nnz of s + s", found.sum_nnz, "count", "`(s + s)._nnz()`: coalesced only if `s` is"),
         KeyNumber("Bytes before", found.before.bytes, "bytes", "`nbytes` of indices and values"),
         KeyNumber("Bytes after", found.after.bytes, "bytes", "`nbytes` of indices and values after `coalesce()`"),
     )
@@ -59,16 +57,19 @@ def coalesce_numbers(trace: SparseTrace) -> tuple[KeyNumber, ...]:
 def _draw_sums(trace: SparseTrace, coalesce: Coalesce) -> None:
     if coalesce.after.error is not None:
         st.error(f"**coalesce() refuses** · {coalesce.after.error.type}", icon=":material/block:")
-        st.code(coalesce.after.error.message, language=None)
+        st.code(coalesce.after.error.message, language=None, wrap_lines=True)
         return
     table = sums_table(coalesce)
     merged = table[table["entries"] > 1]
     if merged.empty:
-        st.info(
-            "No two entries share a place. Choose the pattern *duplicates*, or type entries.", icon=":material/info:"
-        )
+        st.info("No two entries share a place, so there is nothing to add up.", icon=":material/info:")
+        st.button("Use the pattern with duplicates", key="sparse.duplicate", on_click=_use_duplicates)
     st.markdown("**What was added up**")
     st.dataframe(merged if not merged.empty else table, hide_index=True, width="stretch", height=260)
+
+
+def _use_duplicates() -> None:
+    st.session_state["sparse.pattern"] = "duplicates"
 
 
 def sums_table(coalesce: Coalesce) -> pd.DataFrame:
@@ -95,15 +96,16 @@ def _draw_traps(coalesce: Coalesce) -> None:
     st.markdown("**Before `coalesce()`**")
     if coalesce.values_error is not None:
         st.caption("`s.values()` says")
-        st.code(coalesce.values_error.message, language=None)
+        st.code(coalesce.values_error.message, language=None, wrap_lines=True)
     else:
         st.caption("`s.values()` answers: this tensor knows that it is coalesced.")
     for what, error in (("s * s", coalesce.square_error), ("s + s", coalesce.sum_error)):
         if error is not None:
             st.caption(f"`{what}` says")
-            st.code(error.message, language=None)
+            st.code(error.message, language=None, wrap_lines=True)
     if coalesce.sum_nnz is not None:
         st.caption(
-            f"`s + s` has {coalesce.sum_nnz} entries where `s` has {coalesce.before.nnz}. A function that does not "
-            f"keep sums, as the square, must not be applied to raw values: (3 + 4)² is 49, 3² + 4² is 25."
+            f"`s + s` has {coalesce.sum_nnz} entries where `s` has {coalesce.before.nnz}: what shares a place still "
+            f"does. A function that does not keep sums, as the square, must not be applied to raw values: (3 + 4)² "
+            f"is 49, 3² + 4² is 25."
         )

@@ -45,7 +45,10 @@ def current_section() -> str:
 
 
 def draw_sections() -> None:
-    """Choose the section; only the open one computes."""
+    """Choose the section, of which only the open one computes, and where it needs one, the layout.
+
+    Drawn before the spec is built: a link's value is there only once its widget is drawn.
+    """
     st.segmented_control(
         "Section",
         SECTIONS,
@@ -56,6 +59,10 @@ def draw_sections() -> None:
         persist_state="session",
         label_visibility="collapsed",
     )
+    if current_section() == "Layout":
+        _draw_layout_choice(LAYOUT_CHOICES)
+    elif current_section() == "Invariants":
+        _draw_layout_choice(LAYOUT_CHOICES[:-1])
 
 
 def chosen_layout() -> LayoutName:
@@ -73,8 +80,7 @@ def _layout_choice() -> str:
     return st.session_state.get(LAYOUT) or "CSR"
 
 
-def draw_layout_choice(choices: tuple[str, ...] = LAYOUT_CHOICES) -> None:
-    """Choose the layout to look at."""
+def _draw_layout_choice(choices: tuple[str, ...]) -> None:
     st.segmented_control(
         "Layout",
         choices,

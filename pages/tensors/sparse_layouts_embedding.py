@@ -38,7 +38,7 @@ def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
         table,
         hide_index=True,
         width="stretch",
-        height=35 * (len(table) + 1) + 3,
+        height="content",
         column_config={
             "largest difference": st.column_config.TextColumn(
                 help="From the same optimizer with the dense gradient, largest absolute difference of any weight"
@@ -64,10 +64,10 @@ def embedding_numbers(found: EmbeddingGrad) -> tuple[KeyNumber, ...]:
         KeyNumber("nnz", found.nnz, "count", "`weight.grad._nnz()`: one per lookup"),
         KeyNumber("nnz coalesced", found.nnz_coalesced, "count", "`weight.grad.coalesce()._nnz()`: one per row"),
         KeyNumber("Sparse bytes", found.sparse_bytes, "bytes", "`nbytes` of the raw indices and values"),
-        KeyNumber("Coalesced bytes", found.coalesced_bytes, "bytes", "`nbytes` of both arrays after `coalesce()`"),
+        KeyNumber("Merged bytes", found.coalesced_bytes, "bytes", "`nbytes` of both arrays after `coalesce()`"),
         KeyNumber("Dense bytes", found.dense_bytes, "bytes", "`weight.grad.nbytes` with `sparse=False`"),
         KeyNumber(
-            "Optimizers that take it",
+            "Accepted by",
             sum(trial.accepted for trial in found.optimizers),
             "count",
             f"two steps of each of {len(found.optimizers)} optimizers of `torch.optim`",
@@ -82,7 +82,7 @@ def optimizer_table(found: EmbeddingGrad) -> pd.DataFrame:
         {
             "optimizer": [trial.name for trial in trials],
             "sparse gradient": ["accepted" if trial.accepted else "refused" for trial in trials],
-            "rows changed": pd.array([trial.rows_changed for trial in trials], dtype="Int64"),
+            "rows changed": ["" if trial.rows_changed is None else str(trial.rows_changed) for trial in trials],
             "largest difference": [_difference(trial) for trial in trials],
             "error": [trial.error.message.split("\n")[0] if trial.error else "" for trial in trials],
         }
@@ -92,4 +92,4 @@ def optimizer_table(found: EmbeddingGrad) -> pd.DataFrame:
 def _difference(trial: OptimizerTrial) -> str:
     if not trial.accepted:
         return ""
-    return "takes no dense gradient" if trial.difference is None else format_significant(trial.difference)
+    return "refuses the dense one" if trial.difference is None else format_significant(trial.difference)

@@ -16,7 +16,6 @@ from engine.sparse.spec import Corruption, InvariantsSpec, UncheckedSpec
 from pages.shared.cells_component import show_cells
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute
-from pages.tensors.sparse_layouts_controls import LAYOUT_CHOICES, draw_layout_choice
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 CORRUPTION, TRY_ALL = "sparse.corruption", "sparse.try_all"
@@ -26,7 +25,6 @@ CORRUPTIONS: tuple[Corruption, ...] = get_args(Corruption)
 def draw_invariants(spec: InvariantsSpec, exports: DeltaGenerator) -> None:
     """Choose what to break; the array before and after; both outcomes; then every invariant in a table."""
     found = compute(spec)
-    draw_layout_choice(LAYOUT_CHOICES[:-1])
     if found.error is not None:
         st.error(f"**PyTorch refuses this layout** · {found.error.type}", icon=":material/block:")
         st.code(found.error.message, language=None)
@@ -112,7 +110,7 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
         table["without the check"] = [
             unchecked_words(spec, name)[0].replace("**", "") if possible[name] else "" for name in table["broken"]
         ]
-    st.dataframe(table, hide_index=True, width="stretch", height=35 * (len(table) + 1) + 3)
+    st.dataframe(table, hide_index=True, width="stretch", height="content")
 
 
 def checked_table(found: Invariants) -> pd.DataFrame:

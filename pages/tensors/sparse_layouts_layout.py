@@ -19,7 +19,7 @@ from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
-from pages.tensors.sparse_layouts_controls import chosen_layout, draw_layout_choice, shown_layouts
+from pages.tensors.sparse_layouts_controls import chosen_layout, shown_layouts
 from pages.tensors.sparse_layouts_exports import layout_downloads
 
 HOW_TO_READ = (
@@ -35,12 +35,12 @@ def draw_layout(spec: SparseSpec, exports: DeltaGenerator) -> None:
     trace = compute(spec)
     pinned = pinned_spec(SparseSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned else None
-    draw_layout_choice()
     draw_exports(exports, layout_downloads(spec, trace, picture(spec, shown_layouts())[0]))
     _draw_refusals(trace)
     draw_picture(spec, shown_layouts())
     draw_key_numbers(layout_numbers(trace), layout_numbers(before) if before else None)
     _draw_table(trace)
+    _draw_held(trace)
     with st.expander("What a sparse tensor answers when asked like a dense one", key="sparse.facts"):
         st.dataframe(facts_table(trace), hide_index=True, width="stretch")
     _draw_warnings(trace.layout(chosen_layout()))
@@ -89,7 +89,6 @@ def layout_numbers(trace: SparseTrace) -> tuple[KeyNumber, ...]:
     best_is = f"{best.layout.upper()}, by the sum of `nbytes` of its arrays" if best else "no layout: all were refused"
     return (
         KeyNumber("nnz", layout.nnz, "count", f"`_nnz()` of the {name} tensor; blocks in a block layout"),
-        KeyNumber("Stored values", layout.stored if made else None, "count", "`values().numel()`, padding included"),
         KeyNumber(
             "Density %",
             100 * trace.nonzeros / cells if cells else None,
@@ -121,7 +120,8 @@ def _draw_table(trace: SparseTrace) -> None:
             ),
             "bytes": st.column_config.NumberColumn(help="`nbytes` of every array, added up"),
             ".nbytes": st.column_config.TextColumn(
-                help="What `tensor.nbytes` answers: for compressed layouts the dense tensor's bytes, not the arrays'"
+                help="What `tensor.nbytes` answers: for compressed layouts the dense tensor's bytes, not the arrays'",
+                width="small",
             ),
         },
     )
@@ -138,11 +138,26 @@ def layout_table(trace: SparseTrace) -> pd.DataFrame:
             "bytes": pd.array([_made(layout, layout.bytes) for layout in layouts], dtype="Int64"),
             "against dense": [_against(layout, trace.dense.bytes) for layout in layouts],
             "held bytes": pd.array([_made(layout, layout.held_bytes) for layout in layouts], dtype="Int64"),
-            ".nbytes": [_answer(layout, "nbytes") for layout in layouts],
+            ".nbytes": [_nbytes(layout) for layout in layouts],
             "to_dense() equals": [_equals(layout) for layout in layouts],
             "refused": [layout.error.message.split("\n")[0] if layout.error else "" for layout in layouts],
         }
     )
+
+
+def _draw_held(trace: SparseTrace) -> None:
+    layout = trace.layout(chosen_layout())
+    for member in layout.members:
+        if member.storage_bytes > member.bytes:
+            st.caption(
+                f":material/link: `{member.name}()` of {layout.layout.upper()} has {member.bytes} bytes and keeps a "
+                f"storage of {member.storage_bytes} bytes alive: the conversion took a view of the COO tensor's array. "
+                f"`clone()` lets go of the rest."
+            )
+
+
+def _nbytes(layout: LayoutArrays) -> str:
+    return "raises" if ":" in _answer(layout, "nbytes") else _answer(layout, "nbytes")
 
 
 def _made(layout: LayoutArrays, value: int) -> int | None:

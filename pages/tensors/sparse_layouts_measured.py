@@ -137,7 +137,7 @@ def timing_numbers(timing: MatmulTiming) -> tuple[KeyNumber, ...]:
         name = found.layout.upper()
         where = "estimated on log scales between the two measured densities around it"
         value = None if found.density is None else 100 * found.density
-        numbers.append(KeyNumber(f"{name} break-even %", value, "", where))
+        numbers.append(KeyNumber(f"{name} wins to %", value, "", where))
     for ratio in timing.points[0].comparison.ratios:
         first = density_text(timing.points[0].density)
         label = f"{ratio.name.upper()} at {first}"

@@ -19,6 +19,8 @@ from pages.tensors.sparse_layouts_exports import section_downloads
 
 TOPIC, OPERATION = "sparse.topic", "sparse.operation"
 EVERY = "every topic"
+MOST_CHARACTERS = 2000
+"""Of an error: PyTorch lists every backend it knows."""
 
 
 def draw_operations(spec: SupportSpec, exports: DeltaGenerator) -> None:
@@ -33,31 +35,33 @@ def draw_operations(spec: SupportSpec, exports: DeltaGenerator) -> None:
         return
     table = support_table(supports)
     draw_exports(exports, section_downloads(spec, supports[0], table, "operations", "What operations do to layouts"))
-    _draw_counts(supports)
-    shown = [_of_topic(support, _choose_topic(supports[0])) for support in supports]
-    with st.container(height=560, border=True, key="sparse.matrix"):
+    st.caption(_legend(supports[0]))
+    topic = _choose_topic(supports[0])
+    shown = [_of_topic(support, topic) for support in supports]
+    with st.container(height=520, border=True, key="sparse.matrix"):
         st.plotly_chart(draw_support(shown, _theme()), key="sparse.support", config={"displayModeBar": False})
     _draw_one(supports)
+    st.markdown("**How often each came back**")
+    st.dataframe(counts_table(supports), hide_index=True, width="stretch")
 
 
 def _theme() -> Theme:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def _draw_counts(supports: list[Support]) -> None:
+def _legend(support: Support) -> str:
     legend = " · ".join(f"{SYMBOLS[outcome]} {meaning(key).label}" for outcome, key in MEANINGS.items())
-    st.caption(
-        f"{len(supports[0].probes)} operations, each run just now on a 6 x 6 matrix of {supports[0].dtype} and "
-        f"compared "
-        f"with the same operation on the dense matrix. {legend}"
+    return (
+        f"{len(support.probes)} operations, each run just now on a 6 x 6 matrix of {support.dtype} and compared with "
+        f"the same operation on the dense matrix. {legend}"
     )
+
+
+def counts_table(supports: list[Support]) -> pd.DataFrame:
+    """One row per layout, one column per outcome."""
     counts = [Counter(probe.outcome for probe in support.probes) for support in supports]
     columns = {meaning(key).label: [count[outcome] for count in counts] for outcome, key in MEANINGS.items()}
-    st.dataframe(
-        pd.DataFrame({"layout": [support.layout.upper() for support in supports]} | columns),
-        hide_index=True,
-        width="stretch",
-    )
+    return pd.DataFrame({"layout": [support.layout.upper() for support in supports]} | columns)
 
 
 def _choose_topic(support: Support) -> str:
@@ -73,12 +77,16 @@ def _of_topic(support: Support, topic: str) -> Support:
 def _draw_one(supports: list[Support]) -> None:
     names = [probe.operation for probe in supports[0].probes]
     chosen = st.selectbox("Operation", names, key=OPERATION, bind="query-params", persist_state="session")
-    for support in supports:
-        probe = next(probe for probe in support.probes if probe.operation == chosen)
-        label = meaning(MEANINGS[probe.outcome]).label
-        st.markdown(f"**{support.layout.upper()}** {SYMBOLS[probe.outcome]} {label}")
-        words = probe.error.message if probe.error is not None else outcome_words(probe)
-        st.code(words if len(words) < 1500 else f"{words[:1500]} …", language=None, wrap_lines=True)
+    found = [next(probe for probe in support.probes if probe.operation == chosen) for support in supports]
+    names = [support.layout.upper() for support in supports]
+    words = [f"{SYMBOLS[probe.outcome]} {outcome_words(probe)}" for probe in found]
+    st.dataframe(pd.DataFrame({"layout": names, "outcome": words}), hide_index=True, width="stretch")
+    errors = {name: probe.error for name, probe in zip(names, found, strict=True) if probe.error is not None}
+    if errors:
+        with st.expander("PyTorch's full words", key="sparse.words"):
+            for name, error in errors.items():
+                st.caption(f"{name}: {error.type}")
+                st.code(error.message[:MOST_CHARACTERS], language=None, wrap_lines=True)
 
 
 def support_table(supports: list[Support]) -> pd.DataFrame:

@@ -8,8 +8,7 @@ PRESETS = (
     Preset(
         "Where does CSR keep row 3?",
         "8 x 12 cells, 13 of them stored. Predict which entries of `values()` belong to row 3, and which two numbers "
-        "of "
-        "`crow_indices()` say so.",
+        "of `crow_indices()` say so.",
         "`crow_indices[3]` is where row 3 starts and `crow_indices[4]` where it ends: subtract them for the number of "
         "entries. Point at a pointer to light up its row. An empty row costs nothing but its pointer; COO keeps a row "
         "index per entry instead.",
@@ -30,8 +29,7 @@ PRESETS = (
         "Entries 3 and 4 share the place [0, 2]. Predict what squaring the raw values gives there, and what `s * s` "
         "gives.",
         "Raw values square to 9 and 16, which add up to 25; `s * s` gives 49. `values()` refuses until `coalesce()` "
-        "has "
-        "added up what shares a place, and `s + s` only joins the lists: its nnz is 6, not 3.",
+        "has added up what shares a place, and `s + s` keeps the three entries: it does not coalesce either.",
         settings={
             "sparse.section": "Coalesce",
             "sparse.pattern": "typed entries",
@@ -45,8 +43,7 @@ PRESETS = (
         "At what density does CSR take fewer bytes than dense?",
         "256 x 256 float32 with int64 indices. Predict up to which share of stored cells CSR is the smaller one.",
         "Up to 33 %: an entry costs 12 bytes (8 for its column, 4 for its value) where a dense cell costs 4. COO "
-        "costs 20 "
-        "and wins to 20 %. Pin this run, set *index dtype* to int32: 50 %. With *dtype* bool it is 11 %.",
+        "costs 20 and wins to 20 %. Pin this run, set *index dtype* to int32: 50 %. With *dtype* bool it is 11 %.",
         settings={
             "sparse.section": "Bytes",
             "sparse.weights.rows": 256,
@@ -72,9 +69,9 @@ PRESETS = (
     Preset(
         "What does a broken index do when nobody checks?",
         "A pointer in the middle of `crow_indices()` is made too small. Predict: an error, wrong values, or worse?",
-        "With `check_invariants=True` the exact condition is named. Without it construction succeeds, and `to_dense()` "
-        "reads foreign memory: the worker process ends by a memory fault, the page goes on. Try *duplicate index*: "
-        "silently another matrix.",
+        "With `check_invariants=True` the exact condition is named. Without it construction succeeds, and "
+        "`to_dense()` reads foreign memory: the worker process ends by a memory fault, the page goes on. Try "
+        "*duplicate index*: silently another matrix.",
         settings={
             "sparse.section": "Invariants",
             "sparse.layout": "CSR",
@@ -90,9 +87,8 @@ PRESETS = (
         "Which operations keep a tensor sparse?",
         "Predict for COO and CSR: does `x.exp()` work? And `x + 1`, `x + dense`, `x @ dense`, `x[1:3]`?",
         "What keeps zeros at zero stays sparse; `exp` and `x + 1` would fill every cell and are refused, not "
-        "densified. "
-        "`dense + x` and every product with a dense matrix come back dense. COO refuses `x + dense`, yet takes "
-        "`dense + x`. Slicing is refused in every layout.",
+        "densified. `dense + x` and every product with a dense matrix come back dense. COO refuses `x + dense`, yet "
+        "takes `dense + x`. Slicing is refused in every layout.",
         settings={
             "sparse.section": "Operations",
             "sparse.support.dtype": "float32",
@@ -105,8 +101,7 @@ PRESETS = (
         "The entries come in blocks of 2 x 3. Predict how many bytes BSR takes beside CSR, and how much of it is "
         "padding.",
         "No padding at all: a block has one index instead of six. Switch the pattern to *random* and the same blocks "
-        "are "
-        "mostly padding zeros, which are hatched.",
+        "are mostly padding zeros, which are hatched.",
         settings={
             "sparse.section": "Layout",
             "sparse.layout": "BSR",
@@ -125,10 +120,9 @@ PRESETS = (
         "Why does Adam refuse my embedding's gradient?",
         "An embedding with `sparse=True`, rows 1, 3, 1 looked up. Predict nnz of `weight.grad`, and which optimizers "
         "take it.",
-        "nnz is 3: row 1 is there twice until `coalesce()`. Adam raises and names SparseAdam; SGD and Adagrad take it. "
-        "With five rows the sparse gradient is even larger than the dense one: it pays when few of many rows are "
-        "looked "
-        "up.",
+        "nnz is 3: row 1 is there twice until `coalesce()`. Adam raises and names SparseAdam; SGD and Adagrad take "
+        "it. With five rows the sparse gradient is even larger than the dense one: it pays when few of many rows are "
+        "looked up.",
         settings={
             "sparse.section": "Embedding gradients",
             "sparse.embedding.num_embeddings": 5,
