@@ -120,7 +120,7 @@ def _with_backward(rows: list[Grouped], row_of: dict[str, int], backward: Sequen
         where = _row_for(op, row_of, last if op.module else where)
         rows[where][3].append(op)
         if where == last:
-            without[op.module or OUTSIDE] = None
+            without[_block(op) or op.module or OUTSIDE] = None
     if not rows[last][3]:
         return rows[:last]
     rows[last] = (", ".join(reversed(without)), *rows[last][1:])

@@ -90,6 +90,11 @@ class ConvNet(Architecture, frozen=True, kw_only=True, tag="conv_net"):
                 f"Try {4 * round(self.channels / 4)}."
             )
 
+    @property
+    def block_class(self) -> str:
+        """Class of engine/models/conv_net.py: "conv_bn_relu" is ConvBnRelu."""
+        return "".join(part.capitalize() for part in self.block.split("_"))
+
 
 class Gpt(Architecture, frozen=True, kw_only=True, tag="gpt"):
     """GPT-2 block stack (Radford et al. 2019) with token and position embeddings, random weights."""

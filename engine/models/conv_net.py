@@ -34,7 +34,7 @@ class ConvBnRelu(ConvBlock):
         return out
 
 
-class ConvNext(nn.Module):
+class Convnext(nn.Module):
     """Depthwise 7 x 7, then LayerNorm and two Linear over the channels as last dimension (arXiv:2201.03545)."""
 
     def __init__(self, channels: int) -> None:
@@ -156,7 +156,7 @@ class OneHotFirst(ConvBlock):
 
 BLOCKS: dict[str, type[nn.Module]] = {
     "conv_bn_relu": ConvBnRelu,
-    "convnext": ConvNext,
+    "convnext": Convnext,
     "squeeze_excite": SqueezeExcite,
     "group_norm": GroupNorm,
     "instance_norm": InstanceNorm,

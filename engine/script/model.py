@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from engine.models.architecture import Embedding, Expression, Gpt, TwoTower, constructor_arguments
+from engine.models.architecture import ConvNet, Embedding, Expression, Gpt, TwoTower, constructor_arguments
 from engine.models.spec import ModelSpec
 from engine.script.source import class_source
 from engine.script.text import call, import_lines, indented
@@ -31,6 +31,8 @@ def model_script(model: ModelSpec) -> ModelScript:
     """Source and recipe of `model`; afterwards `model`, `inputs`, `outputs` and `loss` exist."""
     script = ModelScript()
     family, name = _where(model)
+    if isinstance(model.architecture, ConvNet):
+        _add_block(script, model.architecture)
     source = class_source(family, name)
     script.imports.update(source.imports)
     script.definitions += source.definitions
@@ -41,6 +43,13 @@ def model_script(model: ModelSpec) -> ModelScript:
     script.recipe += [*_inputs(model), *_moves(model), *_modes(model)]
     script.recipe += [*_blocks(model, script.imports), "", f"torch.manual_seed({model.seed})", *_forward(model)]
     return script
+
+
+def _add_block(script: ModelScript, architecture: ConvNet) -> None:
+    """The one kind of block that is used, and the table of kinds with it alone."""
+    source = class_source("conv_net", architecture.block_class)
+    script.imports.update(source.imports)
+    script.definitions += [*source.definitions, f'BLOCKS = {{"{architecture.block}": {architecture.block_class}}}']
 
 
 def outputs_of(model: ModelSpec) -> str:
