@@ -19,13 +19,19 @@ class StepRefused(ValueError):
 
 def apply_step(tensor: torch.Tensor, step: Step) -> torch.Tensor:
     """What the step gives; raises whatever PyTorch raises, or StepRefused."""
-    carry_out = _SPECIAL.get(step.operation)
-    if carry_out is not None:
-        return carry_out(tensor, *step.arguments)
+    carry_out = _SPECIAL.get(step.operation, _method)
+    after = carry_out(tensor, step) if carry_out is _method else carry_out(tensor, *step.arguments)
+    if any(size < 0 for size in after.shape):
+        raise StepRefused(
+            f"{step.operation} gave a tensor of sizes {tuple(after.shape)}: PyTorch lets a negative size through here, "
+            f"and nothing can be done with such a tensor. Use sizes of 0 or more."
+        )
+    return after
+
+
+def _method(tensor: torch.Tensor, step: Step) -> torch.Tensor:
     method: Any = getattr(tensor, step.operation)  # a name of OPERATIONS: Step knows no other
-    if step.operation in _PROPERTIES:
-        return method  # type: ignore[no-any-return]
-    return method(*step.arguments)  # type: ignore[no-any-return]
+    return method if step.operation in _PROPERTIES else method(*step.arguments)  # type: ignore[no-any-return]
 
 
 _PROPERTIES = {"T", "mT", "real", "imag"}

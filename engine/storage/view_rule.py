@@ -40,7 +40,9 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class ViewRule(msgspec.Struct, frozen=True, kw_only=True):
-    """How `.view(asked)` is decided; runs in PyTorch's order, from the last dimension to the first.
+    """How `.view(asked)` is decided; joints and runs in PyTorch's order, from the last dimension to the first.
+
+    Without elements strides do not matter: there are neither joints nor runs.
 
     `inferred` is the asked shape with -1 filled in, None where the number of elements does not match. `failing_dim` is
     the dimension of the asked shape that would have to cross from one run into the next, between the tensor's
@@ -68,8 +70,8 @@ class ViewRule(msgspec.Struct, frozen=True, kw_only=True):
 def explain_view(shape: Ints, stride: Ints, view_shape: Ints) -> ViewRule:
     """Whether a tensor of `shape` and `stride` (elements) has a view of `view_shape`, and why."""
     inferred, complaint = infer_shape(shape, view_shape)
-    joints = _joints(shape, stride)
     numel = math.prod(shape)
+    joints = _joints(shape, stride) if numel else ()
     runs: tuple[Run, ...] = ()
     result: Ints | None = None
     reason = complaint

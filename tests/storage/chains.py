@@ -8,7 +8,8 @@ import torch
 from hypothesis import strategies as st
 
 from engine.storage.apply import apply_step
-from engine.storage.operations import Step
+from engine.storage.dtypes import DTYPES
+from engine.storage.operations import MEMORY_FORMATS, OPERATIONS, Step
 
 SIZES = st.sampled_from((0, 1, 1, 2, 2, 3, 4, 5))
 SHAPES = st.lists(SIZES, max_size=4).map(tuple)
@@ -98,6 +99,27 @@ def shapes_for(draw, numel):
     if fault == "infer" and sizes:
         sizes[draw(st.integers(0, len(sizes) - 1))] = -1
     return tuple(sizes) if fault != "wrong" else (*sizes, 2)
+
+
+VALUES = {
+    "dim": st.integers(-7, 7),
+    "int": st.integers(-(2**31) + 1, 2**31 - 1),
+    "optional_int": st.none() | st.integers(-50, 50),
+    "dims": st.lists(st.integers(-7, 7), max_size=6).map(tuple),
+    "shape": st.lists(st.integers(-1, 9), max_size=6).map(tuple),
+    "dtype": st.sampled_from(DTYPES),
+    "memory_format": st.sampled_from(MEMORY_FORMATS),
+}
+
+
+@st.composite
+def any_steps(draw):
+    """A step of any operation with arguments that need not fit any tensor."""
+    operation = OPERATIONS[draw(st.sampled_from(list(OPERATIONS)))]
+    values = {p.name: draw(VALUES[p.kind]) for p in operation.parameters}
+    if operation.name == "chunk":
+        values["chunks"] = draw(st.integers(1, 9))
+    return Step(operation.name, tuple(values.values()))
 
 
 def build(shape, steps):

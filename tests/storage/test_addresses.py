@@ -26,7 +26,7 @@ def computed(tensor):
     return addresses(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chains())
 def test_an_address_is_where_the_element_lies(chain):
     tensor = build(*chain)
@@ -35,7 +35,7 @@ def test_an_address_is_where_the_element_lies(chain):
     assert computed(tensor) == real
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chains())
 def test_writing_an_element_changes_its_address_and_no_other(chain):
     tensor = build(*chain)
@@ -46,7 +46,7 @@ def test_writing_an_element_changes_its_address_and_no_other(chain):
         assert storage.nonzero().flatten().tolist() == [address]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chains())
 def test_facts_are_what_listing_gives(chain):
     tensor = build(*chain)
@@ -63,7 +63,7 @@ def test_facts_are_what_listing_gives(chain):
         assert facts.overlapping == len(listed) - len(set(listed))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chains())
 def test_lines_per_row_are_what_listing_gives(chain):
     tensor = build(*chain)

@@ -9,31 +9,12 @@ from hypothesis import strategies as st
 
 from engine.storage.apply import apply_step
 from engine.storage.chain import ChainError, format_chain, parse_chain
-from engine.storage.dtypes import DTYPES
-from engine.storage.operations import MEMORY_FORMATS, OPERATIONS, Step
-
-VALUES = {
-    "dim": st.integers(-7, 7),
-    "int": st.integers(-(2**31) + 1, 2**31 - 1),
-    "optional_int": st.none() | st.integers(-50, 50),
-    "dims": st.lists(st.integers(-7, 7), max_size=6).map(tuple),
-    "shape": st.lists(st.integers(-1, 9), max_size=6).map(tuple),
-    "dtype": st.sampled_from(DTYPES),
-    "memory_format": st.sampled_from(MEMORY_FORMATS),
-}
+from engine.storage.operations import Step
+from tests.storage.chains import any_steps
 
 
-@st.composite
-def steps(draw):
-    operation = OPERATIONS[draw(st.sampled_from(list(OPERATIONS)))]
-    values = {p.name: draw(VALUES[p.kind]) for p in operation.parameters}
-    if operation.name == "chunk":
-        values["chunks"] = draw(st.integers(1, 9))
-    return Step(operation.name, tuple(values.values()))
-
-
-@settings(max_examples=250, deadline=None)
-@given(st.lists(steps(), max_size=8).map(tuple))
+@settings(max_examples=150, deadline=None)
+@given(st.lists(any_steps(), max_size=8).map(tuple))
 def test_a_chain_written_out_is_read_back(chain):
     text = format_chain(chain)
     assert parse_chain(text) == chain
@@ -185,7 +166,7 @@ FRAGMENTS = [
 FRAGMENTS += ["transpose", "dim", "lambda", "import", "9" * 30, " ", "if", "0x", "1e9", "\n", "float16", "__class__"]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join) | st.text(max_size=60))
 @example("\x00")
 @example("x\x0c.T")

@@ -25,13 +25,13 @@ def agrees(tensor):
         assert rule.reason
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(chains(operations=VIEWS))
 def test_contiguity_of_random_chains_is_pytorchs(chain):
     agrees(build(*chain))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_contiguity_of_images_in_any_order_of_dimensions_is_pytorchs(data):
     dims = data.draw(st.sampled_from((4, 5)))
@@ -67,7 +67,7 @@ def test_an_unambiguous_tensor_is_told_as_such():
 
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_view_dtype_is_decided_as_pytorch_does(data):
     old, new = (data.draw(st.sampled_from(DTYPES)) for _ in range(2))

@@ -6,7 +6,6 @@ import warnings
 
 import pytest
 import torch
-from torch._subclasses import FakeTensorMode
 
 from engine.storage import inspect_layout
 
@@ -20,6 +19,8 @@ def coo():
 
 
 def fake():
+    from torch._subclasses import FakeTensorMode
+
     with FakeTensorMode():
         return torch.ones(3, 4).t()
 
@@ -45,7 +46,10 @@ STRANGE = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n == "fake" else n for n in STRANGE],  # fake tensors load sympy
+)
 def test_every_kind_of_tensor_is_read(name):
     tensor = STRANGE[name]()
     layout = inspect_layout(tensor)
@@ -76,6 +80,7 @@ def test_a_batched_tensor_inside_vmap_is_read():
     assert "Cannot access storage of BatchedTensorImpl" in seen[0].unavailable
 
 
+@pytest.mark.slow
 def test_a_tensor_without_memory_has_no_pointer():
     for name in ("meta", "fake"):
         with warnings.catch_warnings():
@@ -83,8 +88,10 @@ def test_a_tensor_without_memory_has_no_pointer():
             assert inspect_layout(STRANGE[name]()).data_ptr_offset_bytes is None
 
 
+@pytest.mark.slow
 def test_symbolic_sizes_are_not_asked_for_their_value():
     """Asking would specialise the program: the guard of the symbol would then be an equality."""
+    from torch._subclasses import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     environment = ShapeEnv()

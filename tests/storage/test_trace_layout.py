@@ -7,17 +7,18 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine import run
 from engine.runner.faults import Fault
 from engine.storage.apply import apply_step
 from engine.storage.build import build_chain, build_tensor, meta_chain, price_layout
 from engine.storage.chain import parse_chain
-from engine.storage.dtypes import DTYPES
+from engine.storage.dtypes import DTYPES, is_differentiable
 from engine.storage.operations import OPERATIONS, Step
 from engine.storage.spec import LayoutSpec
 from engine.storage.trace import Chain
-from tests.storage.chains import chains
+from tests.storage.chains import SHAPES, any_steps, chains
 
 
 def trace(chain="", **fields):
@@ -28,7 +29,7 @@ def kinds(result):
     return [(outcome.kind, outcome.copied_bytes) for outcome in result.outcomes]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(chains())
 def test_the_badge_is_the_comparison_of_storages(chain):
     """By the address of the storage where it has one; a storage without bytes has none."""
@@ -231,6 +232,35 @@ def test_what_is_too_large_is_refused_before_anything_is_allocated():
     for fields in ({"view_shape": (-1,)}, {"write": "add_"}):
         with pytest.raises(Fault, match="Not started"):
             run(LayoutSpec(shape=(1000,), steps=wide.steps, **fields), inline=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(max_examples=120, deadline=None)
+@given(SHAPES, st.sampled_from(DTYPES), st.lists(any_steps(), min_size=1, max_size=4), st.data())
+def test_whatever_is_asked_is_traced_or_refused_and_never_a_fault_of_the_worker(shape, dtype, steps, data):
+    spec = LayoutSpec(
+        shape=shape,
+        dtype=dtype,
+        steps=tuple(steps),
+        requires_grad=is_differentiable(dtype) and data.draw(st.booleans()),
+        view_shape=data.draw(st.none() | SHAPES),
+        write=data.draw(st.sampled_from(("none", "add_", "zero_"))),
+        write_step=data.draw(st.integers(0, len(steps))),
+    )
+    try:
+        traced = run(spec, inline=True)
+    except Fault as fault:
+        if fault.kind == "refused" or "StepRefused" in str(fault):
+            return
+        raise
+    assert all(outcome.error is None for outcome in traced.outcomes[:-1])
+    assert len(traced.layouts) == 1 + sum(outcome.error is None for outcome in traced.outcomes)
+
+
+@pytest.mark.parametrize("chain", [".as_strided((1, -1, 0), (3, 0, 0))", ".unsqueeze(0)[0].expand(0, -2, 6)"])
+def test_negative_sizes_that_pytorch_lets_through_are_refused_in_words(chain):
+    with pytest.raises(Fault, match=r"sizes \(.*-\d.*PyTorch lets a negative size through.*Use sizes of 0 or more"):
+        trace(chain, shape=(1, 6))
 
 
 def test_many_views_at_once_are_refused_in_words():

@@ -70,7 +70,7 @@ def test_the_verdict_is_pytorchs_over_ten_thousand_chains(question):
     check_against_pytorch(*question)
 
 
-@settings(max_examples=300, **FULL)
+@settings(max_examples=150, **FULL)
 @given(chains(operations=VIEWS))
 def test_two_dimensions_join_exactly_when_pytorch_views_them_as_one(chain):
     tensor = build(*chain)

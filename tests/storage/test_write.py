@@ -114,7 +114,7 @@ def test_the_chain_itself_is_traced_before_the_write(operation, expected):
     assert result.write.names[0].changed == (expected != [0, 1, 2])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(chains(), st.data())
 def test_changed_names_are_those_whose_values_differ_afterwards(chain, data):
     """The second method: int32 storages written by hand, element by element compared."""
