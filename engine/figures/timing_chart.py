@@ -19,6 +19,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid", "dash")
 """Never colour alone: a name keeps its symbol and dash in every chart."""
 ROW_PIXELS = 52
+CROSSOVER_ROWS = 4
 LEAST_RANGE = 1.1
 """A ratio's axis reaches at least this far to both sides of 1, so that noise does not fill the picture."""
 
@@ -133,14 +134,21 @@ def sweep_chart(
     for number, crossover in enumerate(crossovers):
         late = crossover.size > math.sqrt(min(sizes) * max(sizes))
         _add_crossover(figure, crossover, number, x_text(crossover.size), late, theme)
-    times = [sample for one in series for samples in one.samples_s for sample in samples]
+    times = [end for one in series for samples in one.samples_s for end in quartiles(samples)]
     if sizes:
         across, up = nice_ticks(min(sizes), max(sizes)), nice_ticks(min(times), max(times))
         figure.update_xaxes(tickvals=across, ticktext=[x_text(tick) for tick in across])
-        figure.update_yaxes(tickvals=up, ticktext=[format_time(tick) for tick in up])
+        figure.update_yaxes(tickvals=up, ticktext=[format_time(tick) for tick in up], range=_height(times, crossovers))
     figure.update_xaxes(type="log", title=f"{x_title} (log scale)", gridcolor=_faint(theme), zeroline=False)
     figure.update_yaxes(type="log", title=f"{y_title} (log scale)", gridcolor=_faint(theme), zeroline=False)
     return _styled(figure, 420, theme)
+
+
+def _height(times: Sequence[float], crossovers: Sequence[Crossover]) -> list[float]:
+    """Ends of the log axis, with room above the lines for the words of the crossovers."""
+    low, high = math.log10(min(times)), math.log10(max(times))
+    span = high - low + 0.1
+    return [low - 0.05 * span, high + span * (0.05 + 0.1 * min(len(crossovers), CROSSOVER_ROWS))]
 
 
 def _add_series(figure: go.Figure, one: Series, number: int, x_text: Callable[[float], str], theme: Theme) -> None:
@@ -180,7 +188,7 @@ def _add_crossover(figure: go.Figure, crossover: Crossover, number: int, words: 
     figure.add_vline(x=crossover.size, line={"color": TEXT[theme], "width": 1.5, "dash": "dash"})
     figure.add_annotation(
         x=math.log10(crossover.size),
-        y=0.98 - 0.08 * (number % 4),
+        y=0.98 - 0.08 * (number % CROSSOVER_ROWS),
         yref="paper",
         text=escape(f"{crossover.faster_above} faster than {crossover.faster_below} from about {words} (estimated)"),
         showarrow=False,

@@ -7,26 +7,43 @@ from itertools import pairwise
 
 from engine.timing.spec import Crossover, Series
 
+Point = tuple[float, tuple[float, ...], tuple[float, ...]]
+
 
 def find_crossovers(first: Series, second: Series) -> tuple[Crossover, ...]:
     """Every change of the faster of two series over the sizes both were measured at.
 
-    Only sizes where one is faster beyond the overlap of the middle halves of their samples count, so that lines which
-    touch for a while are one crossover and noise is none.
+    It lies between two sizes where one is faster beyond the overlap of the middle halves of their samples, so that
+    lines which touch for a while are one crossover and noise is none; the estimate is where the medians cross there.
     """
-    told = [(size, a, b) for size, a, b in _common(first, second) if _apart(a, b)]
+    points = _common(first, second)
+    clear = [number for number, (_, a, b) in enumerate(points) if _apart(a, b)]
     found = []
-    for (size, a, b), (next_size, next_a, next_b) in pairwise(told):
-        before, after = math.log(_middle(a) / _middle(b)), math.log(_middle(next_a) / _middle(next_b))
-        if before * after < 0:
-            share = before / (before - after)
-            crossing = math.exp(math.log(size) + share * math.log(next_size / size))
-            names = (first.name, second.name) if before < 0 else (second.name, first.name)
-            found.append(Crossover(*names, crossing, size, next_size))
+    for start, end in pairwise(clear):
+        if _advantage(points[start]) * _advantage(points[end]) < 0:
+            between = points[start : end + 1]
+            names = (first.name, second.name) if _advantage(between[0]) < 0 else (second.name, first.name)
+            found.append(Crossover(*names, _crossing(between), between[0][0], between[-1][0]))
     return tuple(found)
 
 
-def _common(first: Series, second: Series) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
+def _advantage(point: Point) -> float:
+    """Log of first / second: negative where the first is faster."""
+    return math.log(_at(sorted(point[1]), 0.5) / _at(sorted(point[2]), 0.5))
+
+
+def _crossing(points: list[Point]) -> float:
+    """Where the medians cross; of several places, as noise makes them, the middle one."""
+    places = []
+    for one, following in pairwise(points):
+        before, after = _advantage(one), _advantage(following)
+        if before * after <= 0 and before != after:
+            share = before / (before - after)
+            places.append(math.exp(math.log(one[0]) + share * math.log(following[0] / one[0])))
+    return places[len(places) // 2]
+
+
+def _common(first: Series, second: Series) -> list[Point]:
     other = dict(zip(second.sizes, second.samples_s, strict=True))
     pairs = zip(first.sizes, first.samples_s, strict=True)
     return sorted((size, samples, other[size]) for size, samples in pairs if size in other)
@@ -36,10 +53,6 @@ def quartiles(samples: tuple[float, ...]) -> tuple[float, float]:
     """The middle half of the samples, ends by linear interpolation."""
     ordered = sorted(samples)
     return _at(ordered, 0.25), _at(ordered, 0.75)
-
-
-def _middle(samples: tuple[float, ...]) -> float:
-    return _at(sorted(samples), 0.5)
 
 
 def _at(ordered: list[float], share: float) -> float:

@@ -110,6 +110,18 @@ def test_only_sizes_that_both_were_measured_at_count():
     assert find_crossovers(a, b) == ()
 
 
+def test_a_stretch_of_doubt_is_one_crossover_where_the_medians_cross():
+    a, b = (
+        series("a", dict.fromkeys((1, 2, 4, 8, 16), 1.0)),
+        series("b", {1: 4.0, 2: 1.01, 4: 0.99, 8: 1 / 4, 16: 1 / 4}),
+    )
+    wide = Series(b.name, b.sizes, tuple(s if n in (0, 3, 4) else (0.5, s[1], 2.0) for n, s in enumerate(b.samples_s)))
+    (found,) = find_crossovers(a, wide)
+    assert (found.measured_below, found.measured_above) == (1, 8)
+    assert 2 < found.size < 4
+    assert (found.faster_below, found.faster_above) == ("a", "b")
+
+
 def test_two_crossovers_are_both_found():
     sizes = (1, 2, 4, 8, 16)
     a = series("a", dict.fromkeys(sizes, 1.0))

@@ -46,6 +46,7 @@ def test_a_script_prints_what_the_page_shows(spec):
     check(lines.getvalue().splitlines(), spec)
 
 
+@pytest.mark.slow
 def test_a_script_runs_in_a_clean_interpreter(tmp_path):
     (tmp_path / "script.py").write_text(script_for(LADDERS[0]), encoding="utf-8")
     done = subprocess.run(
