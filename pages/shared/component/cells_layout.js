@@ -38,9 +38,13 @@ class CellLayout {
     this.size = this.sizes.reduce((sum, size) => sum + Math.log(size), 0);
   }
 
+  // Larger cells keep their lines: the room grows with them, and the picture scrolls.
   finish(zoom) {
     if (zoom !== 1) {
-      this.sizes = this.sizes.map((size) => Math.max(3, size * zoom));
+      const grown = Math.max(1, zoom);
+      this.sizes = this.sizes.map((size) => Math.max(3, Math.round(size * zoom)));
+      this.room *= grown;
+      this.rooms = this.rooms.map((room) => room * grown);
       this.place();
     }
     this.placeCells();
@@ -62,7 +66,7 @@ class CellLayout {
     const columns = (size) => this.shape(panel, size).columns;
     const fits = isStrip(panel)
       ? (SIZES.find((size) => size >= READABLE && columns(size) >= panel.cells) ??
-        SIZES.find((size) => size <= READABLE || (panel.tick_every && columns(size) >= panel.tick_every)))
+        SIZES.find((size) => size <= (panel.tick_every ? READABLE : 36) || (panel.tick_every && columns(size) >= panel.tick_every)))
       : SIZES.find((size) => this.shape(panel, size).block <= this.rooms[panel.number]);
     return fits ?? SIZES[SIZES.length - 1];
   }
