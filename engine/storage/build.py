@@ -85,7 +85,7 @@ def price_layout(spec: LayoutSpec) -> Price:
     attempt = view_bytes(tensors[-1]) if spec.view_shape is not None else 0
     writing = 0
     if spec.write != "none":
-        writing = held + filling + 2 * sum(view_bytes(tensor) for tensor in tensors)
+        writing = held + filling + 2 * max(view_bytes(tensor) for tensor in tensors)
     return Price(
         predicted_bytes=max(held + filling, held + attempt + writing),
         what=f"storages of the chain {size(held)}, filling {size(filling)}, reshape tried {size(attempt)}, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import torch
 
 from engine.recorded import version_of
@@ -14,7 +16,7 @@ from engine.storage.spec import LayoutSpec, NameAfterWrite, PyTorchSaid, WriteRe
 from engine.storage.trace import all_warnings, attempt, said, texts_of
 
 State = tuple[bytes, int | None, str | None]
-"""Values as bytes, version, grad_fn."""
+"""Digest of the values, version, grad_fn."""
 
 
 def trace_write(spec: LayoutSpec, steps: int, progress: ProgressSink) -> WriteReport | None:
@@ -80,10 +82,10 @@ def _grad_fn(tensor: torch.Tensor) -> str | None:
 
 
 def values_of(tensor: torch.Tensor) -> bytes:
-    """The values in logical order as the bytes of a dense copy."""
+    """A digest of the values in logical order, from the bytes of a dense copy that is not kept."""
     resolved = tensor.detach().resolve_conj().resolve_neg()
     dense = resolved.clone(memory_format=torch.contiguous_format).flatten()  # contiguous() keeps odd strides of size 1
-    return dense.view(torch.uint8).cpu().numpy().tobytes()
+    return hashlib.blake2b(dense.view(torch.uint8).cpu().numpy().data).digest()
 
 
 def _name(step: int, before: State, after: State) -> NameAfterWrite:
