@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import deque
 
 from engine.storage.call import bind_call, bind_property, picks_one_output
@@ -21,6 +20,9 @@ __all__ = ["ChainError", "format_chain", "parse_chain"]
 LONGEST_TEXT = 1000
 DEEPEST_BRACKETS = 20
 _STRANGE = re.compile(r"[^A-Za-z0-9_.,:\[\]()=\-\s]")
+
+_RUNS_ON = re.compile(r"(?<![A-Za-z0-9_])[0-9][0-9_.]*[A-Za-z]")
+"""A number with a letter behind it; Python reads some of them, with a warning that would reach the whole process."""
 
 Link = ast.Attribute | ast.Call | ast.Subscript
 
@@ -51,6 +53,8 @@ def _check_characters(text: str) -> None:
             f"{strange[0]!r} has no place in a chain. Use method calls and indices only, as in .transpose(0, 1)[1:]",
             strange.start(),
         )
+    if found := _RUNS_ON.search(text):
+        raise ChainError(f"{found[0]!r} is no whole number. Write digits only, as in 2", found.start())
     depth = 0
     for column, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -60,9 +64,7 @@ def _check_characters(text: str) -> None:
 
 def _parsed(text: str) -> ast.expr:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode="eval").body
+        return ast.parse(text, mode="eval").body
     except SyntaxError as error:
         column = max(0, (error.offset or 1) - 1)
         raise ChainError(

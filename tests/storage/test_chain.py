@@ -107,6 +107,9 @@ REFUSED = [
     (".to(torch.int4)", "torch.int4 cannot be used", 5),
     (".to(numpy.int4)", "Write dtypes and memory formats as torch.float16", 5),
     (".slice(0, 1)", "Write [1:4:2]", 2),
+    (".reshape(0x10)", "'0x' is no whole number", 10),
+    (".reshape(1e3)", "'1e' is no whole number", 10),
+    (".view(1if 1else 2)", "'1i' is no whole number", 7),
     (".reshape(2.5)", "A whole number is needed here; received 2.5", 10),
     (".reshape(True)", "received True", 10),
     (".unsqueeze(999)", "dim must be between -64 and 63; received 999", 2),
@@ -166,6 +169,7 @@ FRAGMENTS = [
 FRAGMENTS += ["transpose", "dim", "lambda", "import", "9" * 30, " ", "if", "0x", "1e9", "\n", "float16", "__class__"]
 
 
+@pytest.mark.filterwarnings("error")
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join) | st.text(max_size=60))
 @example("\x00")
