@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from engine.figures.units import format_bytes, format_shape
+from engine.figures.units import format_bytes, format_count, format_shape, shorten
 from engine.memory_format.spec import FormatTrace, Operation, TensorFormat
 
 Side = Literal["forward", "backward"]
@@ -227,20 +227,26 @@ SHORT = {
 
 
 def words_of(op: Operation) -> str:
-    """The tooltip: operation, place, every tensor in and out, bytes copied; lines apart."""
-    lines = [f"{op.name}  #{op.id}, {op.phase}"]
-    lines.append(op.module or OUTSIDE)
-    if op.node:
-        lines.append(f"{op.node} {op.variable}".strip())
+    """The tooltip: operation, place, the images in and out, bytes copied; lines apart."""
+    place = f" at {op.source.file}:{op.source.line}" if op.source else ""
+    lines = [f"{op.name}  #{op.id} in {op.module or OUTSIDE}{place}"]
     if op.source:
-        lines.append(f"{op.source.file}:{op.source.line}  {op.source.text}")
-    lines += [f"in   {tensor_words(tensor)}" for tensor in op.inputs[:4]]
-    lines += [f"out  {tensor_words(tensor)}" for tensor in op.outputs[:4]]
+        lines.append(shorten(op.source.text, 70))
+    if op.variable:
+        lines.append(f"gradient of {op.variable}")
+    lines += [f"in   {tensor_words(tensor)}" for tensor in _worth_showing(op.inputs)]
+    lines += [f"out  {tensor_words(tensor)}" for tensor in _worth_showing(op.outputs)[:1]]
     if op.copied_bytes:
         lines.append(f"copies {format_bytes(op.copied_bytes)}")
     if op.hidden_bytes:
-        lines.append(f"{op.hidden_copies} copies inside the kernel, {format_bytes(op.hidden_bytes)}")
+        lines.append(f"{format_count(op.hidden_copies)} copies in its kernel, {format_bytes(op.hidden_bytes)}")
     return "\n".join(lines)
+
+
+def _worth_showing(tensors: Sequence[TensorFormat]) -> list[TensorFormat]:
+    """At most three, those of four dimensions if there are any."""
+    images = [tensor for tensor in tensors if tensor.format != "not_4d"]
+    return (images or list(tensors))[:3]
 
 
 def tensor_words(tensor: TensorFormat) -> str:

@@ -7,12 +7,11 @@ import streamlit as st
 
 from engine.memory_format.spec import FormatSpec
 from engine.models.shape import has_images
-from pages.shared.fields import field_value
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.pin import pinned_spec
 from pages.tensors.memory_formats_exports import downloads
-from pages.tensors.memory_formats_picture import CONVERTED, draw_options, draw_picture
+from pages.tensors.memory_formats_picture import converted, draw_options, draw_picture
 from pages.tensors.memory_formats_presets import PRESETS
 from pages.tensors.memory_formats_sentence import draw_error, draw_headline, draw_no_images
 from pages.tensors.memory_formats_tables import draw_operations, draw_parameters
@@ -37,9 +36,7 @@ toolbar, sentence = st.container(), st.container()
 if has_images(model.architecture):
     # Drawn before they are read: a link gives a widget its value when it is drawn.
     draw_options(model)
-spec = FormatSpec(model=model)
-if model.memory_format == "channels_last":
-    spec = FormatSpec(model=model, converted=field_value(FormatSpec, "converted", CONVERTED))
+spec = FormatSpec(model=model, converted=converted(model))
 with toolbar:
     exports = draw_toolbar(spec, PRESETS)
 if not has_images(model.architecture):

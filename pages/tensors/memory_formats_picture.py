@@ -12,29 +12,45 @@ from engine.figures.format_figure import draw_strip
 from engine.figures.format_strip import Shown, Strip, build_strip
 from engine.figures.format_words import backward_sentence
 from engine.figures.palette import Theme
-from engine.memory_format.spec import FormatSpec, FormatTrace, Operation
+from engine.memory_format.spec import Converted, FormatSpec, FormatTrace, Operation
 from engine.models.spec import ModelSpec
-from pages.shared.fields import common_arguments, draw_field
+from pages.shared.fields import common_arguments
 from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.memory_formats_numbers import key_numbers
 from pages.tensors.memory_formats_tables import draw_operation
 
-SHOWN = "formats.shown"
+EVERY = "formats.every"
 CONVERTED = "formats.converted"
+CONVERTIBLE: tuple[Converted, ...] = get_args(Converted)
 
 
 def draw_options(model: ModelSpec) -> None:
-    """What channels_last is applied to, and which operations are drawn."""
+    """What channels_last is applied to, and which operations are drawn; read them by `converted` and `shown`."""
     contiguous = model.memory_format == "contiguous"
-    with st.container(horizontal=True, vertical_alignment="bottom", key="formats.options"):
-        reason = "only with memory_format channels_last, under Precision and layout" if contiguous else ""
-        draw_field(FormatSpec, "converted", CONVERTED, label="channels_last applied to", reason=reason)
-        st.selectbox("Operations drawn", get_args(Shown), index=0, **common_arguments(SHOWN, ""))
+    reason = "Only with memory_format channels_last, under Precision and layout" if contiguous else ""
+    with st.container(horizontal=True, vertical_alignment="center", key="formats.options"):
+        st.markdown(":gray[channels_last applied to]", width="content")
+        st.segmented_control(
+            "channels_last applied to",
+            CONVERTIBLE,
+            default=CONVERTIBLE[0],
+            required=True,
+            disabled=contiguous,
+            label_visibility="collapsed",
+            **common_arguments(CONVERTED, reason),
+        )
+        st.toggle("Every operation", **common_arguments(EVERY, "Draw bookkeeping and operations without images too"))
+
+
+def converted(model: ModelSpec) -> Converted:
+    """What channels_last is applied to; both where the model is contiguous and nothing is."""
+    chosen: Converted = st.session_state.get(CONVERTED) or CONVERTIBLE[0]
+    return CONVERTIBLE[0] if model.memory_format == "contiguous" else chosen
 
 
 def shown() -> Shown:
     """Which operations are drawn."""
-    return st.session_state.get(SHOWN) or "images"
+    return "every operation" if st.session_state.get(EVERY) else "images"
 
 
 @lru_cache(maxsize=32)

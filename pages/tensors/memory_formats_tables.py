@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +16,7 @@ from pages.shared.fields import common_arguments
 
 FILTERS = ("losses and copies", "images", "every operation")
 FILTER, MODULE = "formats.filter", "formats.module"
-ROW_HEIGHT = 35
+WHOLE_ROWS, TABLE_HEIGHT = 12, 460
 
 
 def draw_operation(operation: Operation | None) -> None:
@@ -87,7 +88,7 @@ def draw_operations(trace: FormatTrace) -> None:
             on_click="ignore",
         )
     st.caption(f"{len(table)} of {len(trace.operations)} operations")
-    st.dataframe(table, hide_index=True, width="stretch", height=_height(len(table), 460))
+    st.dataframe(table, hide_index=True, width="stretch", height=_height(len(table)))
 
 
 def parameter_table(trace: FormatTrace) -> pd.DataFrame:
@@ -100,10 +101,14 @@ def parameter_table(trace: FormatTrace) -> pd.DataFrame:
             "stride": [str(p.stride) for p in rows],
             "grad stride": ["None" if p.grad_stride is None else str(p.grad_stride) for p in rows],
             "differs": [_difference(p.strides_differ, p.order_differs) for p in rows],
-            "format": [p.format for p in rows],
-            "grad format": [p.grad_format or "" for p in rows],
+            "format": [_format(p.format) for p in rows],
+            "grad format": [_format(p.grad_format or "") for p in rows],
         }
     )
+
+
+def _format(format_: str) -> str:
+    return "not 4-D" if format_ == "not_4d" else format_
 
 
 def _difference(strides: bool, order: bool) -> str:
@@ -121,8 +126,8 @@ def draw_parameters(trace: FormatTrace) -> None:
             icon=":material/warning:",
         )
     table = parameter_table(trace)
-    st.dataframe(table, hide_index=True, width="stretch", height=_height(len(table), 460))
+    st.dataframe(table, hide_index=True, width="stretch", height=_height(len(table)))
 
 
-def _height(rows: int, most: int) -> int:
-    return min(ROW_HEIGHT * (rows + 1) + 3, most)
+def _height(rows: int) -> int | Literal["content"]:
+    return "content" if rows <= WHOLE_ROWS else TABLE_HEIGHT

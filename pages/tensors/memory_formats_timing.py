@@ -39,16 +39,9 @@ def _measure(wanted: str) -> None:
 
 
 def _draw_result(timing: FormatTiming) -> None:
-    for column, title, comparison in zip(
-        st.columns(2, gap="large"),
-        ("Forward", "Forward and backward"),
-        (timing.forward, timing.forward_and_backward),
-        strict=True,
-    ):
-        with column:
-            st.markdown(f"**{title}**")
-            if comparison is not None:
-                _draw_comparison(title, comparison)
+    for title, comparison in (("Forward", timing.forward), ("Forward and backward", timing.forward_and_backward)):
+        if comparison is not None:
+            _draw_comparison(title, comparison)
     for name, reason in timing.not_timed:
         st.caption(f"Not timed: {name}. {reason}")
     if timing.convolutions:
@@ -59,7 +52,7 @@ def _draw_result(timing: FormatTiming) -> None:
 def _draw_comparison(title: str, comparison: Comparison) -> None:
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     times = ", ".join(f"{name} {format_time(comparison.seconds_of(name))}" for name in comparison.names)
-    st.markdown(f"{comparison.names[1]}: {verdict(comparison.ratios[0])}  :gray[{times}]")
+    st.markdown(f"**{title}**: {comparison.names[1]} {verdict(comparison.ratios[0])}  :gray[{times}]")
     st.plotly_chart(ratio_chart(comparison, theme), key=f"formats.{title}", config={"displayModeBar": False})
     for note in comparison.notes:
         st.caption(note)
@@ -70,6 +63,7 @@ def convolution_table(rows: tuple[ConvolutionTiming, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "first in": [row.module for row in rows],
+            "verdict": [verdict(row.comparison.ratios[0]) if row.comparison else row.not_timed for row in rows],
             "runs": [row.times for row in rows],
             "input": [format_shape(row.input_shape) for row in rows],
             "weight": [format_shape(row.weight_shape) for row in rows],
@@ -78,7 +72,6 @@ def convolution_table(rows: tuple[ConvolutionTiming, ...]) -> pd.DataFrame:
             "contiguous": [_seconds(row, "contiguous") for row in rows],
             "channels_last": [_seconds(row, "channels_last") for row in rows],
             "ratio, 95 % band": [_band(row.comparison) for row in rows],
-            "verdict": [verdict(row.comparison.ratios[0]) if row.comparison else row.not_timed for row in rows],
         }
     )
 

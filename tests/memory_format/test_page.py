@@ -77,4 +77,4 @@ def test_measuring_waits_for_the_button_and_shows_a_verdict():
     app.button(key="formats.measure").click()
     run_to_the_end(app)
     assert errors(app) == []
-    assert any("channels_last:" in text.value for text in app.markdown)
+    assert any("**Forward**: channels_last" in text.value for text in app.markdown)
