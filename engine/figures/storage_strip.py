@@ -147,7 +147,7 @@ def strip_panel(strip: Strip, maximum_cells: int) -> Panel:
         marks=marks if any(marks) else (),
         values=tuple(values[unit] for unit in units) if values else (),
         words=tuple(_words(strip, unit) for unit in units),
-        column_labels=() if complete else tuple(map(str, units)),
+        column_labels=tuple(map(str, units)),
         tick_every=CACHE_LINE_BYTES // strip.unit_bytes if complete else 0,
     )
 

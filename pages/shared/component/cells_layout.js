@@ -144,7 +144,7 @@ class CellLayout {
       let [x, tall] = [start, 0];
       row.forEach((number) => {
         const room = this.rooms[number];
-        const place = this.panel(this.scene.panels[number], room / row.length - GAP.panel, this.sizes[number]);
+        const place = this.panel(this.scene.panels[number], (room + GAP.panel) / row.length - GAP.panel, this.sizes[number]);
         if (x > start && x + place.width > start + room) {
           y += tall + GAP.row;
           [x, tall] = [start, 0];
