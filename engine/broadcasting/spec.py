@@ -199,7 +199,7 @@ class BroadcastSpec(
     result: ClassVar[type[Result]] = Broadcast
 
     operation: Operation = "add"
-    operands: tuple[Operand, ...] = (Operand((3, 1, 5)), Operand((4, 1)))
+    operands: tuple[Operand, ...] = (Operand((2, 1, 4)), Operand((3, 1)))
     seed: Annotated[int, Meta(ge=0, le=2**31 - 1, description="of the gradient that backward starts from")] = 0
 
     def __post_init__(self) -> None:

@@ -34,24 +34,21 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 def broadcast_scene(spec: BroadcastSpec) -> CellScene:
-    """Operands above, expanded below, the result at the bottom; operands alone where the shapes do not fit."""
+    """Operands and result beside each other, expanded forms below; operands alone where the shapes do not fit."""
     operands, result = drawn_operands(spec)
-    memory = [_memory_panel(operand) for operand in operands]
-    rows = [tuple(panel.key for panel in memory)]
-    panels = memory
+    top = [_memory_panel(operand, _faulty_dims(spec, number)) for number, operand in enumerate(operands)]
+    expanded: list[Panel] = []
     if result is not None:
+        top.append(_output_panel(spec, operands, result))
         expanded = [_expanded_panel(operand) for operand in operands if operand.target != operand.shape]
-        output = _output_panel(spec, operands, result)
-        panels = [*memory, *expanded, output]
-        rows += [tuple(panel.key for panel in expanded)] if expanded else []
-        rows.append((output.key,))
-    return CellScene(panels=tuple(panels), rows=tuple(rows), scale=("first element", "last element"))
+    rows = tuple(tuple(panel.key for panel in line) for line in (top, expanded) if line)
+    panels = (*top, *expanded)
+    return CellScene(panels=panels, rows=rows, scale=("first element", "last element"))
 
 
 def drawn_operands(spec: BroadcastSpec) -> tuple[tuple[Drawn, ...], Shape | None]:
     """The operands as small as they are drawn, and the result's shape then."""
-    dims = max(len(shape) for shape in spec.shapes)
-    shapes = drawn_shapes(spec.shapes, dims)
+    shapes = drawn_shapes(spec.operation, spec.shapes)
     fits = operation_alignment(spec.operation, spec.shapes).shape is not None
     alignment = operation_alignment(spec.operation, shapes)
     drawn, first = [], 0
@@ -79,8 +76,20 @@ def is_cut(spec: BroadcastSpec) -> bool:
     return tuple(operand.shape for operand in drawn_operands(spec)[0]) != spec.shapes
 
 
-def _memory_panel(operand: Drawn) -> Panel:
+def _faulty_dims(spec: BroadcastSpec, number: int) -> tuple[int, ...]:
+    """The dims of an operand whose sizes do not fit another operand's."""
+    columns = operation_alignment(spec.operation, spec.shapes).columns
+    own = [column for column in columns if column.sizes[number] is not None]
+    return tuple(dim for dim, column in enumerate(own) if column.fault is not None and number in column.fault)
+
+
+def _memory_panel(operand: Drawn, faulty: Sequence[int]) -> Panel:
+    """The operand's own cells; the first ones along a dimension at fault are marked."""
     count = math.prod(operand.shape)
+    marked = [
+        any(not any(place for other, place in enumerate(index) if other != dim) for dim in faulty)
+        for index in indices(operand.shape)
+    ]
     return axes_panel(
         operand.name,
         operand.title,
@@ -88,6 +97,7 @@ def _memory_panel(operand: Drawn) -> Panel:
         range(operand.first, operand.first + count),
         shades=[_shade(number, count) for number in range(count)],
         values=[str(number) for number in range(count)],
+        marks=["conflict" if at_fault else "" for at_fault in marked],
         words=[f"{operand.name}{_listed(index)}: element {n}" for n, index in enumerate(indices(operand.shape))],
         caption="its memory",
     )
@@ -107,7 +117,7 @@ def _expanded_panel(operand: Drawn) -> Panel:
         owns,
         shades=[_shade(owned - operand.first, count) for owned in owns],
         marks=["stretched" if again else "" for again in repeats],
-        values=[str(owned - operand.first) for owned in owns],
+        values=["" if again else str(owned - operand.first) for again, owned in zip(repeats, owns, strict=True)],
         words=[
             f"{_listed(index)} reads element {own - operand.first}"
             for index, own in zip(indices(target), owns, strict=True)

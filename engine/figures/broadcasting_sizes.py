@@ -6,31 +6,38 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.broadcasting.rule import Shape
+from engine.broadcasting.rule import Shape, operation_alignment
 
-INNER, OUTER, LEAST = 6, 3, 2
-MOST_CELLS = 400
-MOST_READS = 4096
+LEAST = 2
+MOST = (6, 5, 4, 3, 2)
+MOST_CELLS, MOST_ALONE = 60, 200
+"""Cells of the largest panel, with expanded forms beside it and without."""
+MOST_EINSUM_CELLS, MOST_READS = 48, 4096
 
 
-def drawn_shapes(shapes: Sequence[Shape], result_dims: int) -> tuple[Shape, ...]:
-    """Shapes that are cut dimension by dimension from the right: the last two to 6, those in front to 3."""
-    for inner, outer in ((INNER, OUTER), (4, 2), (3, 2), (2, 2)):
-        cut = tuple(tuple(_cut(shape, inner, outer)) for shape in shapes)
-        if math.prod(_largest(cut, result_dims)) <= MOST_CELLS:
-            return cut
+def drawn_shapes(operation: str, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Shapes with every size cut alike, as large as can be drawn with the same dimensions at fault."""
+    alignment = operation_alignment(operation, shapes)
+    kept = []
+    for most in MOST:
+        cut = cut_sizes([size for shape in shapes for size in shape], most)
+        drawn = tuple(tuple(cut[size] for size in shape) for shape in shapes)
+        now = operation_alignment(operation, drawn)
+        if now.faults == alignment.faults:
+            kept.append(drawn)
+            cells = max(math.prod(shape) for shape in (*drawn, now.shape or ()))
+            if cells <= (MOST_ALONE if now.shape is None else MOST_CELLS):
+                return drawn
+    return kept[-1] if kept else tuple(shapes)
+
+
+def cut_sizes(sizes: Sequence[int], most: int) -> dict[int, int]:
+    """Size -> the size it is drawn with: 0 and 1 stay, the largest becomes `most` at most, smaller ones less."""
+    cut, limit = {}, most
+    for size in sorted(set(sizes), reverse=True):
+        cut[size] = size if size < LEAST else min(size, limit)
+        limit = max(LEAST, min(limit, cut[size] - 1)) if size >= LEAST else limit
     return cut
-
-
-def _cut(shape: Shape, inner: int, outer: int) -> Iterator[int]:
-    for place, size in enumerate(shape):
-        most = inner if place >= len(shape) - 2 else outer
-        yield size if size < LEAST else min(size, most)
-
-
-def _largest(shapes: Sequence[Shape], dims: int) -> list[int]:
-    padded = [(1,) * (dims - len(shape)) + shape for shape in shapes]
-    return [max(column) for column in zip(*padded, strict=True)] if padded else []
 
 
 def contiguous_strides(shape: Shape) -> tuple[int, ...]:
@@ -60,6 +67,6 @@ def drawn_lengths(lengths: Mapping[str, int], operands: Sequence[Sequence[str]])
     for most in (5, 4, 3, 2):
         cut = {letter: length if length < LEAST else min(length, most) for letter, length in lengths.items()}
         largest = max(math.prod(cut[letter] for letter in operand) for operand in operands)
-        if largest <= MOST_CELLS and math.prod(cut.values()) <= MOST_READS:
+        if largest <= MOST_EINSUM_CELLS and math.prod(cut.values()) <= MOST_READS:
             return cut
     return cut

@@ -9,7 +9,7 @@ from engine.broadcasting.rule import NAMES, Alignment, Column, operation_alignme
 from engine.broadcasting.spec import Broadcast, BroadcastSpec, Placed
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 
-KINDS = {"rows": "rows of a", "contracted": "summed over", "columns": "columns of b"}
+KINDS = {"rows": ", rows of a", "columns": ", columns of b"}
 
 
 def alignment_html(spec: BroadcastSpec, outcome: Broadcast, theme: Theme) -> str:
@@ -58,8 +58,10 @@ def _numbers(alignment: Alignment) -> range:
 
 def _head(alignment: Alignment, number: int, theme: Theme) -> str:
     column = alignment.columns[number]
-    text = KINDS.get(column.kind) or f"−{len(alignment.columns) - number}"
-    return f'<th style="font-weight:400;color:{MUTED[theme]};padding:2px 14px 4px;text-align:center">{text}</th>'
+    kept = [n for n in _numbers(alignment) if alignment.columns[n].kind != "contracted"]
+    text = "summed over" if column.kind == "contracted" else f"−{len(kept) - kept.index(number)}"
+    style = f"font-weight:400;color:{MUTED[theme]};padding:2px 10px 4px;text-align:center;white-space:nowrap"
+    return f'<th style="{style}">{text}{KINDS.get(column.kind, "")}</th>'
 
 
 def _row(name: str, note: str, cells: Sequence[str], theme: Theme) -> str:
@@ -137,6 +139,6 @@ def _cell(size: str, below: str, key: str, theme: Theme) -> str:
         f'<div style="font-size:11px;color:{accent if key else MUTED[theme]};white-space:nowrap">{escape(below)}</div>'
     )
     return (
-        f'<td style="text-align:center;padding:4px 14px;{fill}"><div style="font-size:18px;font-weight:600">'
+        f'<td style="text-align:center;padding:4px 10px;{fill}"><div style="font-size:18px;font-weight:600">'
         f"{escape(size) or '&nbsp;'}</div>{small if below else ''}</td>"
     )

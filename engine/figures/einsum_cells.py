@@ -22,7 +22,12 @@ def einsum_scene(spec: EinsumSpec, equation: Equation) -> CellScene:
     used = {cell for cells in reads for cell in cells}
     panels = [_operand_panel(equation, number, lengths, firsts[number], used) for number in range(len(equation.inputs))]
     output = _output_panel(equation, lengths, firsts[-1], reads)
-    return CellScene(panels=(*panels, output), rows=(tuple(panel.key for panel in panels), (output.key,)))
+    summed = ", ".join(map(_axis, equation.summed))
+    return CellScene(
+        panels=(*panels, output),
+        rows=(tuple(panel.key for panel in panels), (output.key,)),
+        scale=(f"first of {summed}", "last") if summed else ("", ""),
+    )
 
 
 def lengths_drawn(spec: EinsumSpec, equation: Equation) -> dict[str, int]:
@@ -60,11 +65,7 @@ def _reads(equation: Equation, lengths: Mapping[str, int], firsts: Sequence[int]
 def _operand_panel(equation: Equation, number: int, lengths: Mapping[str, int], first: int, used: set[int]) -> Panel:
     letters = equation.inputs[number]
     count = _count(letters, lengths)
-    summed = [place for place, letter in enumerate(letters) if letter not in equation.output]
-    marks = []
-    for offset, index in enumerate(indices(_shape(letters, lengths))):
-        is_read = first + offset in used
-        marks.append("gap" if not is_read else "summed" if any(index[place] for place in summed) else "input")
+    inside = list(indices(_shape(letters, lengths)))
     name = OPERAND_NAMES[number]
     return axes_panel(
         name,
@@ -72,10 +73,24 @@ def _operand_panel(equation: Equation, number: int, lengths: Mapping[str, int], 
         _shape(letters, lengths),
         range(first, first + count),
         axes=[_axis(letter) for letter in letters],
-        marks=marks,
-        words=[f"{name}[{_named(letters, index)}]" for index in indices(_shape(letters, lengths))],
+        shades=[_summed_shade(equation, letters, index, lengths) for index in inside],
+        marks=["" if first + offset in used else "gap" for offset in range(count)],
+        words=[f"{name}[{_named(letters, index)}]" for index in inside],
         caption=_caption(equation, letters),
     )
+
+
+def _summed_shade(
+    equation: Equation, letters: Sequence[str], index: Sequence[int], lengths: Mapping[str, int]
+) -> float:
+    """How far along the summed indices a cell is: what is multiplied and added up has the same colour everywhere."""
+    at = dict(zip(letters, index, strict=True))
+    summed = [letter for letter in equation.summed if letter in at]
+    if not summed:
+        return math.nan
+    steps = contiguous_strides(_shape(summed, lengths))
+    last = _count(summed, lengths) - 1
+    return address([at[letter] for letter in summed], steps) / last if last > 0 else 0.0
 
 
 def _output_panel(

@@ -46,6 +46,45 @@ def rebased(comparison: Comparison, baseline: str) -> Comparison:
     )
 
 
+SHORT_COLUMNS = (
+    "rung",
+    "time per call",
+    "against baseline",
+    "abs error",
+    "rel error",
+    "nodes",
+    "extra bytes",
+    "GFLOP/s",
+)
+
+
+def short_rows(ladder: Ladder, baseline: str) -> tuple[tuple[str, ...], ...]:
+    """One row per rung that was tried in the order of SHORT_COLUMNS, with spread and band in brackets."""
+    rows = []
+    for row in rung_rows(ladder, baseline):
+        named = dict(zip(COLUMNS, row, strict=True))
+        if named["time per call"] == "–":
+            continue
+        rows.append(
+            (
+                named["rung"],
+                _with_range(named["time per call"], named["spread"]),
+                _with_range(named["against baseline"], named["95 % band"]),
+                *(named[name] for name in COLUMNS[5:10]),
+            )
+        )
+    return tuple(rows)
+
+
+def _with_range(value: str, between: str) -> str:
+    return value if between == "–" else f"{value} ({between})"
+
+
+def rung_notes(ladder: Ladder) -> tuple[str, ...]:
+    """Why a rung was not measured, and what else is to be said of one: "rung: sentence"."""
+    return tuple(f"{rung.name}: {text}" for rung in ladder.rungs for text in (rung.reason, *rung.notes) if text)
+
+
 def rung_rows(ladder: Ladder, baseline: str) -> tuple[tuple[str, ...], ...]:
     """One row per rung in the order of COLUMNS; "–" where there is no value."""
     comparison = None if ladder.comparison is None else rebased(ladder.comparison, baseline)

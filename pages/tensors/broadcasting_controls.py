@@ -14,7 +14,7 @@ SECTION = "broadcast.section"
 SECTIONS = ("Broadcast", "einsum", "Loop to vector")
 COUNT = "broadcast.operands"
 NAMES = ("a", "b", "c", "d")
-SHAPES = {"a": "3, 1, 5", "b": "4, 1", "c": "", "d": ""}
+SHAPES = {"a": "2, 1, 4", "b": "3, 1", "c": "", "d": ""}
 EQUATION, SIZES = "einsum.equation", "einsum.sizes"
 DEFAULT_EQUATION, DEFAULT_SIZES = "ij,jk->ik", "i=3, j=4, k=5"
 

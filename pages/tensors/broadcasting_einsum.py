@@ -20,7 +20,7 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.broadcasting_numbers import einsum_numbers
 from pages.tensors.broadcasting_section import draw_said, theme
 
-PICTURE_HEIGHT = 420
+PICTURE_HEIGHT = 480
 HOW_TO_READ = (
     "Each letter is an index. The letters behind `->` stay; every other one is summed over. An index that several "
     "operands share ties them together: kept, it is a batch dimension, summed, a contraction. Without `->` the output "
@@ -41,7 +41,7 @@ def draw_einsum(spec: EinsumSpec, outcome: Einsum, before: tuple[EinsumSpec, Ein
     if equation is None or outcome.error is not None:
         _draw_refusal(spec, outcome)
         return
-    indices, roles = st.columns([3, 2], gap="large")
+    indices, roles = st.columns(2, gap="large")
     with indices:
         st.html(equation_html(spec, equation, theme()))
         if equation.is_implicit:

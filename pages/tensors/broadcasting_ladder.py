@@ -8,12 +8,21 @@ import msgspec
 import pandas as pd
 import streamlit as st
 
-from engine.figures.ladder import COLUMNS, rebased, rung_rows
+from engine.figures.ladder import SHORT_COLUMNS, rebased, rung_notes, short_rows
 from engine.figures.timing_chart import ratio_chart, sweep_chart
 from engine.figures.units import format_shape, format_time
-from engine.script.rung_source import rung_source
+from engine.script.vectorisation import way_source
 from engine.timing.spec import Comparison
-from engine.vectorisation.spec import CompiledLadderSpec, Ladder, LadderSpec, RungName, Sweep, SweepSpec
+from engine.vectorisation.spec import (
+    NOT_WRITTEN,
+    CompiledLadderSpec,
+    Ladder,
+    LadderSpec,
+    PlainRung,
+    Rung,
+    Sweep,
+    SweepSpec,
+)
 from pages.shared.fields import common_arguments
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
@@ -64,9 +73,10 @@ def draw_ladder(spec: LadderSpec, ladder: Ladder, before: Ladder | None) -> None
 
 def _draw_baseline(ladder: Ladder) -> str:
     """The rung every ratio is against: what was measured first, unless another is chosen."""
+    st.markdown("ratios against", width="content")
     chosen = st.selectbox(
         "Baseline",
-        get_args(RungName)[:5],
+        get_args(PlainRung),
         index=1,
         label_visibility="collapsed",
         width=200,
@@ -97,12 +107,7 @@ def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
             "",
             f"the median of its samples: {fastest.name if fastest else 'nothing was measured'}",
         ),
-        *(
-            KeyNumber(
-                f"{name.capitalize()} takes ×", _behind(loops.get(name), base), "", "median time / that of the fastest"
-            )
-            for name in ("element loop", "row loop")
-        ),
+        KeyNumber("Row loop ×", _behind(loops.get("row loop"), base), "", "its median time / that of the fastest"),
         KeyNumber(
             "Nodes, row loop",
             loops["row loop"].nodes if "row loop" in loops else None,
@@ -118,26 +123,43 @@ def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
     )
 
 
-def _behind(rung: object, fastest_s: float | None) -> float | None:
-    seconds = getattr(rung, "seconds", None) or getattr(rung, "estimated_s", None)
-    return None if seconds is None or not fastest_s else float(seconds / fastest_s)
+def _behind(rung: Rung | None, fastest_s: float | None) -> float | None:
+    return None if rung is None or rung.seconds is None or not fastest_s else rung.seconds / fastest_s
 
 
 def _draw_rungs(ladder: Ladder, baseline: str) -> None:
-    table = pd.DataFrame(rung_rows(ladder, baseline), columns=list(COLUMNS))
-    st.dataframe(table, hide_index=True, width="stretch")
-    formulas = dict.fromkeys(f"{rung.name}: {rung.flops_formula}" for rung in ladder.rungs if rung.flops_formula)
-    st.caption("FLOPs by formula. " + "; ".join(formulas) + ".")
+    table = pd.DataFrame(short_rows(ladder, baseline), columns=list(SHORT_COLUMNS))
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "time per call": st.column_config.TextColumn(help="median; fastest and slowest sample in brackets"),
+            "against baseline": st.column_config.TextColumn(help="median of paired ratios; 95 % band in brackets"),
+            "abs error": st.column_config.TextColumn(help="largest distance to the same computation in float64"),
+            "rel error": st.column_config.TextColumn(help="largest distance, relative to the float64 value"),
+            "nodes": st.column_config.TextColumn(help="autograd nodes behind the result when inputs require grad"),
+            "extra bytes": st.column_config.TextColumn(help="the most allocated at once beyond the output"),
+        },
+    )
+    for note in rung_notes(ladder):
+        st.caption(note)
+    by_formula: dict[str, list[str]] = {}
+    for rung in ladder.rungs:
+        if rung.flops_formula:
+            by_formula.setdefault(rung.flops_formula, []).append(rung.name)
+    listed = "; ".join(f"`{formula}` ({', '.join(names)})" for formula, names in by_formula.items())
+    st.caption(f"FLOPs by formula: {listed}.")
 
 
 def _draw_code(spec: LadderSpec) -> None:
-    sources = {name: rung_source(spec.problem, name) for name in get_args(RungName)[:5]}
-    written = [(name, text) for name, text in sources.items() if text]
+    names = [name for name in get_args(PlainRung) if (spec.problem, name) not in NOT_WRITTEN]
+    written = [(name, way_source(spec.problem, name)) for name in names]
     for first in range(0, len(written), 2):
         for column, (name, text) in zip(st.columns(2, gap="large"), written[first : first + 2], strict=False):
             with column:
                 st.markdown(f"**{name}**")
-                st.code(text, language="python")
+                st.code(text, language="python", wrap_lines=True)
 
 
 def _asked(key: str, spec: LadderSpec | SweepSpec | CompiledLadderSpec, label: str, words: str) -> bool:

@@ -17,11 +17,11 @@ def broadcast_numbers(outcome: Broadcast) -> tuple[KeyNumber, ...]:
         KeyNumber("Elements", elements, "count", "`result.numel()`"),
         KeyNumber("Operands", outcome.operand_bytes, "bytes", "`untyped_storage().nbytes()` of every tensor operand"),
         KeyNumber("expand adds", expand, "bytes", "the storage of `tensor.expand(...)`, which is the operand's own"),
-        KeyNumber(
-            "repeat would copy", outcome.repeat_bytes, "bytes", "the storages that `tensor.repeat` makes instead"
-        ),
+        KeyNumber("repeat copies", outcome.repeat_bytes, "bytes", "the storages that `tensor.repeat` makes instead"),
         KeyNumber("Result", outcome.output_bytes, "bytes", "`result.untyped_storage().nbytes()`"),
     )
+    if outcome.shape is None:
+        return numbers[1:2]
     if outcome.loss is None:
         return numbers
     return (*numbers[:1], *numbers[3:], *_losses(outcome))
@@ -30,7 +30,7 @@ def broadcast_numbers(outcome: Broadcast) -> tuple[KeyNumber, ...]:
 def _losses(outcome: Broadcast) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("Loss as written", outcome.loss, "", "`torch.nn.functional.mse_loss(a, b)`"),
-        KeyNumber("With same shapes", outcome.loss_same_shape, "", "`mse_loss(a, b.reshape(a.shape))`"),
+        KeyNumber("Same shapes", outcome.loss_same_shape, "", "`mse_loss(a, b.reshape(a.shape))`"),
     )
 
 
@@ -40,9 +40,9 @@ def einsum_numbers(spec: EinsumSpec, outcome: Einsum) -> tuple[KeyNumber, ...]:
     worked = outcome.shape is not None
     naive = naive_cost(equation, spec.length_of).flops if equation is not None and worked else None
     return (
-        KeyNumber("FLOPs of the loop", naive, "count", "multiplications and additions of the loop nest, by its sizes"),
+        KeyNumber("Loop FLOPs", naive, "count", "multiplications and additions of the loop nest, by its sizes"),
         KeyNumber(
-            "FLOPs called", outcome.flops if worked else None, "count", "the shapes that `bmm`, `mul`, `sum` were given"
+            "Called FLOPs", outcome.flops if worked else None, "count", "the shapes that `bmm`, `mul`, `sum` were given"
         ),
         KeyNumber("Operands", outcome.operand_bytes, "bytes", "`untyped_storage().nbytes()` of the operands"),
         KeyNumber(

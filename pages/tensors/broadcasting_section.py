@@ -20,7 +20,9 @@ from pages.shared.cells_component import show_cells
 from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.broadcasting_numbers import broadcast_numbers
 
-PICTURE_HEIGHT = 430
+PICTURE_HEIGHT = 500
+WIDE = 4
+"""Dims up to which the table leaves room for words beside it."""
 HOW_TO_READ = (
     "Shapes are aligned from the right. Sizes that meet must be equal, or one of them 1 or missing: a missing "
     "dimension is *new*, a size of 1 is *stretched*, and both get stride 0, so that every step along them reads the "
@@ -37,7 +39,8 @@ def theme() -> Theme:
 
 def draw_broadcast(spec: BroadcastSpec, outcome: Broadcast, before: Broadcast | None) -> None:
     """Alignment, picture, key numbers, details."""
-    table, verdict = st.columns([3, 2], gap="large")
+    dims = len(operation_alignment(spec.operation, spec.shapes).columns)
+    table, verdict = st.columns([3, 2], gap="large") if dims <= WIDE else (st.container(), st.container())
     with table:
         st.html(alignment_html(spec, outcome, theme()))
     with verdict:
@@ -60,10 +63,10 @@ def _draw_verdict(spec: BroadcastSpec, outcome: Broadcast) -> None:
         _draw_fixes(outcome)
         return
     st.markdown(f"`{spec.expression}` → **{format_shape(outcome.shape)}** `{outcome.dtype}`")
-    if outcome.grows:
-        st.warning(
-            "Every operand is stretched: the result has more elements than each of them. Meant as an outer product, or "
-            "is a dimension missing?",
+    if outcome.grows and spec.operation != "matmul":
+        st.info(
+            "Every operand is stretched: the result has more elements than each of them. Meant so, or is a dimension "
+            "missing?",
             icon=":material/open_in_full:",
         )
     for warning in outcome.warnings:
@@ -96,7 +99,7 @@ def _draw_picture(spec: BroadcastSpec) -> None:
     _, encoded = picture(spec)
     show_cells(encoded, key="broadcast.cells", height=PICTURE_HEIGHT)
     if is_cut(spec):
-        st.caption("Drawn with smaller sizes than computed; what is 1, equal or different stays so.")
+        st.caption("Drawn with smaller sizes than computed, cut alike: what is 1 or equal stays so.")
 
 
 @lru_cache(maxsize=64)
@@ -109,7 +112,7 @@ def picture(spec: BroadcastSpec) -> tuple[CellScene, bytes]:
 def _draw_bytes(spec: BroadcastSpec, outcome: Broadcast) -> None:
     st.dataframe(operand_table(outcome), hide_index=True, width="stretch")
     st.caption(
-        "*.grad shape* and *summed over* are read after `result.backward(g)` with whole-numbered g; *off by hand* is "
+        "*.grad shape* and *summed over* are read after `result.backward(g)` with whole-numbered g; *off* is "
         "the distance to the same gradient summed by hand."
         if any(place.gradient for place in outcome.operands)
         else "No gradients: the result is not made, or no operand is of a floating point dtype."
@@ -125,14 +128,13 @@ def operand_table(outcome: Broadcast) -> pd.DataFrame:
             "operand": [place.name for place in places],
             "shape": ["Python number" if place.is_number else format_shape(place.shape) for place in places],
             "stride": [str(place.stride) for place in places],
-            "expanded": [_or_dash(place.expanded_shape) for place in places],
             "expanded stride": [_or_dash(place.expanded_stride) for place in places],
-            "storage": [format_bytes(place.storage_bytes) for place in places],
-            "expanded storage": [_bytes_or_dash(place.expanded_storage_bytes) for place in places],
-            "repeat copies": [_bytes_or_dash(place.repeat_bytes) for place in places],
+            "bytes": [format_bytes(place.storage_bytes) for place in places],
+            "expanded bytes": [_bytes_or_dash(place.expanded_storage_bytes) for place in places],
+            "repeat": [_bytes_or_dash(place.repeat_bytes) for place in places],
             ".grad shape": [_or_dash(found.shape if found else None) for found in gradients],
             "summed over": [_or_dash(found.summed_dims if found else None) for found in gradients],
-            "off by hand": [f"{found.max_abs_error:g}" if found else "–" for found in gradients],
+            "off": [f"{found.max_abs_error:g}" if found else "–" for found in gradients],
         }
     )
 

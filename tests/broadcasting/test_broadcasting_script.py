@@ -87,6 +87,7 @@ def test_a_refused_script_prints_pytorchs_words(spec):
     assert outcome.error.message in "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_scripts_run_in_a_clean_interpreter():
     specs = [BROADCASTS[0], EINSUMS[0]]
     program = "\n".join(map(script_for, specs))
