@@ -157,7 +157,7 @@ def _notes(
     if mapped:
         notes.append(
             f"The output, {size(output.nbytes)}, is above {size(MMAP_THRESHOLD_BYTES)}: glibc maps fresh memory for "
-            f"every call, and the page faults are part of each time."
+            f"every call, and the page faults are part of each time, which makes the ratio smaller."
         )
     return (*notes, *(comparison.notes if comparison else ()))
 
