@@ -16,6 +16,8 @@ from engine.storage.spec import Layout, LayoutTrace, StorageContents
 
 MAXIMUM_CELLS = 10_000
 """Cells per panel; larger tensors are sampled and say so."""
+TOGETHER = 3
+"""All tensors together have at most so many times `maximum_cells`."""
 
 
 def storage_scene(
@@ -41,7 +43,8 @@ def storage_scene(
         layout = trace.layouts[step]
         # What a storage too long to draw shows is what is drawn of its tensors: they share its cells.
         is_long = (layout.storage_bytes or 0) > maximum_cells * layout.itemsize
-        limit = max(64, maximum_cells // len(chosen)) if is_long else maximum_cells
+        shared = maximum_cells if is_long else TOGETHER * maximum_cells
+        limit = min(maximum_cells, max(64, shared // len(chosen)))
         tensors.append(_tensor(step, layout, _name(step, names), limit))
     strips = _strips(tensors, trace.storages)
     logical = tuple(_logical_panel(tensor, strips) for tensor in tensors)
