@@ -32,8 +32,9 @@ def draw_timing(timing: MatmulTiming, theme: Theme = "light") -> go.Figure:
         ticktext=[f"{tick:g}×" for tick in ticks],
         title="time / time of dense (log scale)",
     )
-    for number, found in enumerate(timing.break_even):
-        _add_break_even(figure, found, number, theme)
+    crossing = sorted((f for f in timing.break_even if f.density is not None), key=lambda f: f.density or 0.0)
+    for number, found in enumerate(crossing, start=1):
+        _add_break_even(figure, found, number, number == len(crossing), theme)
     _add_sides(figure, theme)
     return finish(figure, [point.density for point in timing.points], theme)
 
@@ -79,7 +80,8 @@ def _words(point: TimingPoint, ratio: Ratio) -> str:
     return f"{density_text(point.density)}, {format_count(point.nnz)} entries<br>{verdict(ratio)}<br>{band}<br>{times}"
 
 
-def _add_break_even(figure: go.Figure, found: BreakEven, number: int, theme: Theme) -> None:
+def _add_break_even(figure: go.Figure, found: BreakEven, number: int, is_last: bool, theme: Theme) -> None:
+    """`is_last`: the words go below to the right, where no line passes."""
     if found.density is None:
         return
     colour = layout_colour(found.layout, theme)
@@ -98,8 +100,9 @@ def _add_break_even(figure: go.Figure, found: BreakEven, number: int, theme: The
         showarrow=True,
         arrowhead=0,
         arrowcolor=colour,
-        ax=-70,
-        ay=-34 - 26 * (number % 4),
+        ax=40 if is_last else -60,
+        ay=44 if is_last else -24 - 26 * (number % 4),
+        xanchor="left" if is_last else "right",
         font={"color": TEXT[theme], "size": 13},
     )
 

@@ -123,7 +123,7 @@ def _add_crossover(figure: go.Figure, curve: WeightCurve, weights: Weights, colo
 
 
 def _add_labels(figure: go.Figure, weights: Weights, theme: Theme) -> None:
-    """Words at the rings: the first to the left, the last to the right, what is between further up."""
+    """Words at the rings: the first to the left, the last below to the right, what is between further up."""
     ringed = [c for c in weights.curves if 0 < c.most_nnz < weights.cells and not _twin(c, weights)]
     ringed.sort(key=lambda curve: curve.most_nnz)
     for place, curve in enumerate(ringed):
@@ -137,7 +137,7 @@ def _add_labels(figure: go.Figure, weights: Weights, theme: Theme) -> None:
             arrowhead=0,
             arrowcolor=layout_colour(curve.layout, theme),
             ax=side * 44,
-            ay=-30 if side else -30 - 24 * place,
+            ay={-1: -30, 0: -30 - 24 * place, 1: 34}[side],
             xanchor={-1: "right", 0: "center", 1: "left"}[side],
             font={"color": TEXT[theme], "size": 13},
         )

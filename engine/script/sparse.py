@@ -70,7 +70,7 @@ def _layouts(spec: SparseSpec) -> str:
         "    arrays = arrays_of(tensor)",
         '    print(name, "nnz", tensor._nnz(), "bytes", sum(array.nbytes for array in arrays))',
         "    for array in arrays:",
-        "        print(array)",
+        "        print(array.detach())",
     ]
     if matrix.index_dtype == "int32":
         lines.insert(0, _INT32)
@@ -90,7 +90,8 @@ def _invariants(spec: InvariantsSpec | UncheckedSpec) -> str:
     layout: LayoutName = spec.layout
     if layout in COMPRESSED:
         edit = ["pointers, plain, values = (array.clone() for array in arrays_of(tensor))", "plain[-1] = 10**6"]
-        call = "torch.sparse_compressed_tensor(pointers, plain, values, tensor.shape, layout=tensor.layout, "
+        edit.append("arguments = (pointers, plain, values, tensor.shape)")
+        call = "torch.sparse_compressed_tensor(*arguments, layout=tensor.layout, "
     else:
         edit = ["indices, values = (array.clone() for array in arrays_of(tensor.coalesce()))", "indices[0, -1] = 10**6"]
         call = "torch.sparse_coo_tensor(indices, values, tensor.shape, "

@@ -49,7 +49,7 @@ def time_matmul(spec: MatmulTimingSpec, progress: ProgressSink) -> MatmulTiming:
     timed = [layout for layout in spec.layouts if layout not in refused]
     return MatmulTiming(
         points=tuple(points),
-        break_even=tuple(_break_even(layout, points) for layout in timed),
+        break_even=tuple(find_break_even(layout, points) for layout in timed),
         refused=tuple(refused.items()),
         left_out=tuple(left_out.items()),
     )
@@ -107,7 +107,7 @@ def _product(dense: torch.Tensor, right: torch.Tensor, layout: LayoutName, block
     return lambda: sparse @ right
 
 
-def _break_even(layout: LayoutName, points: Sequence[TimingPoint]) -> BreakEven:
+def find_break_even(layout: LayoutName, points: Sequence[TimingPoint]) -> BreakEven:
     """Where the ratio to dense crosses 1 for the last time, by a straight line between the logarithms of both.
 
     Only densities count whose band lies on one side of 1, so that noise near break-even is not taken for a crossing.

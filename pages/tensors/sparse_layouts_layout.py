@@ -130,6 +130,7 @@ def _draw_table(trace: SparseTrace) -> None:
 def layout_table(trace: SparseTrace) -> pd.DataFrame:
     """One row per layout."""
     layouts = trace.layouts
+    refused = [layout.error.message.split("\n")[0] if layout.error else "" for layout in layouts]
     return pd.DataFrame(
         {
             "layout": [layout.layout.upper() for layout in layouts],
@@ -140,8 +141,8 @@ def layout_table(trace: SparseTrace) -> pd.DataFrame:
             "held bytes": pd.array([_made(layout, layout.held_bytes) for layout in layouts], dtype="Int64"),
             ".nbytes": [_nbytes(layout) for layout in layouts],
             "to_dense() equals": [_equals(layout) for layout in layouts],
-            "refused": [layout.error.message.split("\n")[0] if layout.error else "" for layout in layouts],
         }
+        | ({"refused": refused} if any(refused) else {})
     )
 
 
