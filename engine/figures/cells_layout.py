@@ -1,4 +1,4 @@
-"""Places of linked cells on a sheet of fixed width: what the canvas does for any room, here once for a file."""
+"""Places of linked cells on a sheet 1200 wide: what the canvas does for any room, here once for a file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def block_width(self) -> float:
-        return self.left + self.columns * self.cell_width
+        return self.left + max(self.columns * self.cell_width, _name_width(self.panel))
 
     @property
     def block_height(self) -> float:
@@ -105,7 +105,8 @@ def place_panels(scene: CellScene) -> tuple[Place, ...]:
 
 def _place(panel: Panel, x: float, y: float, aspect: float, beside: int) -> Place:
     room = SHEET_WIDTH - 2 * PAD
-    size = next((size for most, size in SIZES if len(panel.owns) <= most), SMALLEST)
+    together = panel.block_rows * panel.columns or len(panel.owns)
+    size = next((size for most, size in SIZES if max(together, len(panel.owns) // 16) <= most), SMALLEST)
     labels = max(map(len, panel.row_labels), default=0)
     left = min(120.0, labels * CHARACTER + 9) if labels else 0.0
     while not panel.is_strip and size > SMALLEST and left + panel.columns * _wide(size, aspect) > room:
@@ -113,7 +114,7 @@ def _place(panel: Panel, x: float, y: float, aspect: float, beside: int) -> Plac
     width = _wide(size, aspect)
     columns, left = _wrapped(panel, left, width, room)
     block_rows = panel.block_rows or max(1, -(-len(panel.owns) // columns))
-    fitting = max(1, int((room + BLOCK_GAP) // (left + columns * width + BLOCK_GAP)))
+    fitting = max(1, int((room + BLOCK_GAP) // (left + max(columns * width, _name_width(panel)) + BLOCK_GAP)))
     named = LABEL_LINE if panel.block_labels else 0.0
     headed = LABEL_LINE if panel.column_labels and columns == panel.columns else 0.0
     characters = max(40, int(room / beside / CHARACTER))
@@ -132,6 +133,11 @@ def _place(panel: Panel, x: float, y: float, aspect: float, beside: int) -> Plac
         title=_lines(panel.title, characters),
         caption=_lines(panel.caption, characters),
     )
+
+
+def _name_width(panel: Panel) -> float:
+    """A block is at least as wide as its label."""
+    return max(map(len, panel.block_labels), default=0) * CHARACTER
 
 
 def _blocks_across(blocks: int, group: int, fitting: int) -> int:
@@ -165,5 +171,7 @@ def _lines(text: str, characters: int) -> tuple[str, ...]:
     return tuple(line for part in text.split("\n") for line in textwrap.wrap(part, characters))
 
 
-def sheet_height(places: Sequence[Place]) -> float:
-    return max((place.bottom for place in places), default=PAD) + PAD
+def sheet_size(places: Sequence[Place]) -> tuple[float, float]:
+    """Width and height that hold every panel."""
+    width = max((place.x + place.width + PAD for place in places), default=0.0)
+    return max(SHEET_WIDTH, width), max((place.bottom for place in places), default=PAD) + PAD

@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 from engine.figures.cells import CellScene, Panel
 from engine.figures.cells_encoding import NOTHING, shade_step
-from engine.figures.cells_layout import LABEL_LINE, PAD, SHEET_WIDTH, Place, line_label, place_panels, sheet_height
+from engine.figures.cells_layout import LABEL_LINE, PAD, Place, line_label, place_panels, sheet_size
 from engine.figures.palette import (
     ADDRESS_STEPS,
     BACKGROUND,
@@ -31,15 +31,16 @@ LEGEND_HEIGHT = 34.0
 
 
 def cells_svg(scene: CellScene, theme: Theme = "light") -> str:
-    """A self-contained SVG of the scene, 1200 wide; every text escaped."""
+    """A self-contained SVG of the scene, 1200 wide or as much as its widest panel needs; every text escaped."""
     places = place_panels(scene)
-    height = sheet_height(places) + LEGEND_HEIGHT
+    width, height = sheet_size(places)
+    height += LEGEND_HEIGHT
     worded = sum(len(panel.owns) for panel in scene.panels) <= WORDED_CELLS
     summary = ", ".join(f"{panel.title} ({len(panel.owns)} cells)" for panel in scene.panels)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{SHEET_WIDTH:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {SHEET_WIDTH:.0f} {height:.0f}" font-family={quoteattr(FONT)} role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family={quoteattr(FONT)} role="img">',
             f"<title>{safe(summary)}</title>",
             f"<defs>{''.join(_hatch(key, theme) for key in scene.marks)}</defs>",
             f'<rect width="100%" height="100%" fill="{BACKGROUND[theme]}"/>',

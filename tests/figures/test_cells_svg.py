@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from engine.figures.cells import CellScene, Panel
-from engine.figures.cells_layout import SHEET_WIDTH, place_panels
+from engine.figures.cells_layout import SHEET_WIDTH, place_panels, sheet_size
 from engine.figures.cells_svg import cells_svg
 from tests.figures.test_palette import THEMES
 
@@ -74,14 +74,20 @@ def test_hostile_words_stay_words():
     assert any("<script>" in (text or "") for text in texts(svg))
 
 
-def test_no_panel_or_cell_leaves_the_sheet_and_cells_do_not_overlap():
+def test_no_cell_leaves_the_sheet_and_cells_do_not_overlap():
+    names = tuple(f"[{n}, 0, 0, 0, :, :]" for n in range(30))
     blocks = Panel(key="b", title="b", columns=5, owns=tuple(range(120)), block_rows=4, block_columns=3)
-    wide = Panel(key="w", title="w", columns=300, owns=tuple(range(600)))
-    for place in place_panels(CellScene(panels=(*scene().panels, blocks, wide))):
+    named = Panel(key="n", title="n", columns=2, owns=tuple(range(120)), block_rows=2, block_labels=names)
+    wide = Panel(key="w", title="w", columns=600, owns=tuple(range(1200)))
+    places = place_panels(CellScene(panels=(*scene().panels, blocks, named, wide)))
+    width, height = sheet_size(places)
+    assert width > SHEET_WIDTH
+    for place in places:
         corners = [place.cell(index) for index in range(len(place.panel.owns))]
         assert len(set(corners)) == len(corners)
-        assert all(x >= 0 and x + place.cell_width <= SHEET_WIDTH + 1 for x, _ in corners) or place.cell_width == 5.0
-        assert all(place.body_y <= y and y + place.cell_height <= place.bottom + 0.01 for _, y in corners)
+        assert all(x >= 0 and x + place.cell_width <= width for x, _ in corners)
+        assert all(place.body_y <= y and y + place.cell_height <= place.bottom + 0.01 < height for _, y in corners)
+        assert place.panel is wide or place.x + place.width <= SHEET_WIDTH
 
 
 def test_a_strip_is_cut_at_whole_cache_lines():

@@ -9,6 +9,8 @@ const LEFT_SHARE = 0.55;
 
 // Many cells may become small; few stay large enough to be read, and the picture scrolls instead.
 function smallest(panel) {
+  const inBlock = panel.block_rows * panel.columns;
+  if (inBlock && inBlock <= 100 && panel.cells > 400) return 12; // between small blocks most of the room is labels
   return panel.cells <= 64 ? 25 : panel.cells <= 400 ? 19 : panel.cells <= 2500 ? 8 : panel.cells <= 6000 ? 4 : 3;
 }
 
@@ -109,7 +111,7 @@ class CellLayout {
     const blockRows = panel.block_rows || Math.max(1, rows);
     const top = panel.column_labels.length && !wrapped ? 16 : 0;
     const named = panel.block_labels.length ? 17 : 0;
-    return { cellWidth, cellHeight, columns, rows, blockRows, wrapped, left, top, named, block: left + columns * cellWidth };
+    return { cellWidth, cellHeight, columns, rows, blockRows, wrapped, left, top, named, block: left + Math.max(columns * cellWidth, this.nameWidth(panel)) };
   }
 
   labelWidth(panel, wrapped) {
@@ -120,6 +122,13 @@ class CellLayout {
       this.labelWidths.set(key, texts.length ? Math.min(120, Math.max(...widths)) + 9 : 0);
     }
     return this.labelWidths.get(key);
+  }
+
+  // A block is at least as wide as its label.
+  nameWidth(panel) {
+    if (!panel.block_labels.length) return 0;
+    panel.nameWidth ??= Math.min(150, this.measure(panel.block_labels[panel.block_labels.length - 1], LABEL_FONT, 400) + 4);
+    return panel.nameWidth;
   }
 
   place() {

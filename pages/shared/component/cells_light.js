@@ -32,10 +32,12 @@ class CellLight extends CellPainter {
     }
   }
 
-  // Around each cell; when there are many, around each run of neighbours.
+  // Around each cell; when there are many, around each run of neighbours; small ones would drown in outlines.
   outline(context, layout, cells, colour, width, dashes) {
-    if (!cells.length) return;
     const many = cells.length > 300;
+    const shown = (cell) => layout.places[panelOf(this.scene, cell).number].cellHeight >= 8;
+    if (many) cells = cells.filter(shown);
+    if (!cells.length) return;
     context.strokeStyle = colour;
     context.lineWidth = many ? 1.4 : width;
     context.setLineDash(many ? [] : dashes);
