@@ -9,7 +9,8 @@ import msgspec
 import torch
 
 from engine.broadcasting.operands import attempt
-from engine.broadcasting.spec import BroadcastSpec, OperandGradient, Placed
+from engine.broadcasting.results import OperandGradient, Placed
+from engine.broadcasting.spec import BroadcastSpec
 
 
 def operand_gradients(

@@ -19,7 +19,8 @@ from engine.broadcasting.equation import (
     parse_equation,
 )
 from engine.broadcasting.operands import attempt
-from engine.broadcasting.spec import Dispatched, Einsum, EinsumSpec
+from engine.broadcasting.results import Dispatched, Einsum
+from engine.broadcasting.spec import EinsumSpec
 from engine.recorded import DispatchMode, storage_of
 from engine.runner.contract import Price, ProgressSink
 from engine.storage.spec import PyTorchSaid

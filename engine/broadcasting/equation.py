@@ -121,9 +121,9 @@ def _check_output(text: str, start: int, output: Subscripts, inputs: Sequence[Su
     for letter in output:
         first = text.find(letter, start)
         if output.count(letter) > 1:
-            raise EquationError(f"{letter} stands twice in the output, where each index may stand once", first)
+            raise EquationError(f"index {letter} stands twice in the output, where each index may stand once", first)
         if letter not in known:
-            raise EquationError(f"{letter} stands in the output, but in no operand", first)
+            raise EquationError(f"index {letter} stands in the output, but in no operand", first)
 
 
 def operand_shape(subscripts: Subscripts, size_of: Callable[[str], int], ellipsis: Sequence[int]) -> tuple[int, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 
 from engine.broadcasting.operands import Value, attempt, build_operand, listen
-from engine.broadcasting.spec import BroadcastSpec, ExpandedWrite, InPlace, Placed
+from engine.broadcasting.results import ExpandedWrite, InPlace, Placed
+from engine.broadcasting.spec import BroadcastSpec
 
 IN_PLACE = {"add": "add_", "sub": "sub_", "mul": "mul_"}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from engine.broadcasting.results import Broadcast, Placed
 from engine.broadcasting.rule import NAMES, Alignment, Column, operation_alignment
-from engine.broadcasting.spec import Broadcast, BroadcastSpec, Placed
+from engine.broadcasting.spec import BroadcastSpec
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 
 KINDS = {"rows": ", rows of a", "columns": ", columns of b"}

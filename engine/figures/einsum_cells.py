@@ -22,12 +22,21 @@ def einsum_scene(spec: EinsumSpec, equation: Equation) -> CellScene:
     used = {cell for cells in reads for cell in cells}
     panels = [_operand_panel(equation, number, lengths, firsts[number], used) for number in range(len(equation.inputs))]
     output = _output_panel(equation, lengths, firsts[-1], reads)
-    summed = ", ".join(map(_axis, equation.summed))
+    summed = ", ".join(map(_axis, shaded_letters(equation)))
     return CellScene(
         panels=(*panels, output),
         rows=(tuple(panel.key for panel in panels), (output.key,)),
         scale=(f"first of {summed}", "last") if summed else ("", ""),
     )
+
+
+def shaded_letters(equation: Equation) -> tuple[str, ...]:
+    """The summed indices that colour the operands: those that stand in the same operands as the first shared one."""
+    summed = sorted(equation.summed, key=lambda letter: equation.role(letter) != "contracted")
+    if not summed:
+        return ()
+    places = [summed[0] in operand for operand in equation.inputs]
+    return tuple(letter for letter in summed if [letter in operand for operand in equation.inputs] == places)
 
 
 def lengths_drawn(spec: EinsumSpec, equation: Equation) -> dict[str, int]:
@@ -83,10 +92,10 @@ def _operand_panel(equation: Equation, number: int, lengths: Mapping[str, int], 
 def _summed_shade(
     equation: Equation, letters: Sequence[str], index: Sequence[int], lengths: Mapping[str, int]
 ) -> float:
-    """How far along the summed indices a cell is: what is multiplied and added up has the same colour everywhere."""
+    """How far along the summed indices a cell is: cells that are multiplied with each other have the same colour."""
     at = dict(zip(letters, index, strict=True))
-    summed = [letter for letter in equation.summed if letter in at]
-    if not summed:
+    summed = shaded_letters(equation)
+    if not summed or not set(summed) <= at.keys():
         return math.nan
     steps = contiguous_strides(_shape(summed, lengths))
     last = _count(summed, lengths) - 1

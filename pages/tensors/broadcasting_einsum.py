@@ -10,7 +10,8 @@ import streamlit as st
 from engine.broadcasting.costs import cheapest_path, left_to_right, path_cost, path_in_words
 from engine.broadcasting.equation import Equation
 from engine.broadcasting.loops import OPERAND_NAMES, loop_nest
-from engine.broadcasting.spec import Einsum, EinsumSpec
+from engine.broadcasting.results import Einsum
+from engine.broadcasting.spec import EinsumSpec
 from engine.figures.cells import CellScene, encode_cells
 from engine.figures.einsum_cells import einsum_scene, is_cut
 from engine.figures.einsum_indices import equation_html, index_rows

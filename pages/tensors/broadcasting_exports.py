@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 
-from engine.broadcasting.spec import Broadcast, BroadcastSpec, Einsum, EinsumSpec
+from engine.broadcasting.results import Broadcast, Einsum
+from engine.broadcasting.spec import BroadcastSpec, EinsumSpec
 from engine.figures.broadcasting_table import alignment_rows
 from engine.figures.cells import CellScene
 from engine.figures.cells_svg import cells_svg

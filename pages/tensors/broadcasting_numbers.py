@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 
 from engine.broadcasting.costs import naive_cost
-from engine.broadcasting.spec import Broadcast, Einsum, EinsumSpec
+from engine.broadcasting.results import Broadcast, Einsum
+from engine.broadcasting.spec import EinsumSpec
 from pages.shared.key_numbers import KeyNumber
+
+LONGEST_COUNT = 1_000_000
+"""A larger count does not fit its box digit by digit."""
 
 
 def broadcast_numbers(outcome: Broadcast) -> tuple[KeyNumber, ...]:
@@ -14,7 +18,7 @@ def broadcast_numbers(outcome: Broadcast) -> tuple[KeyNumber, ...]:
     elements = None if outcome.shape is None else math.prod(outcome.shape)
     expand = None if outcome.shape is None else 0
     numbers = (
-        KeyNumber("Elements", elements, "count", "`result.numel()`"),
+        KeyNumber("Elements", elements, "count" if (elements or 0) < LONGEST_COUNT else "", "`result.numel()`"),
         KeyNumber("Operands", outcome.operand_bytes, "bytes", "`untyped_storage().nbytes()` of every tensor operand"),
         KeyNumber("expand adds", expand, "bytes", "the storage of `tensor.expand(...)`, which is the operand's own"),
         KeyNumber("repeat copies", outcome.repeat_bytes, "bytes", "the storages that `tensor.repeat` makes instead"),
@@ -40,9 +44,9 @@ def einsum_numbers(spec: EinsumSpec, outcome: Einsum) -> tuple[KeyNumber, ...]:
     worked = outcome.shape is not None
     naive = naive_cost(equation, spec.length_of).flops if equation is not None and worked else None
     return (
-        KeyNumber("Loop FLOPs", naive, "count", "multiplications and additions of the loop nest, by its sizes"),
+        KeyNumber("Loop FLOPs", naive, "", "multiplications and additions of the loop nest, by its sizes"),
         KeyNumber(
-            "Called FLOPs", outcome.flops if worked else None, "count", "the shapes that `bmm`, `mul`, `sum` were given"
+            "Called FLOPs", outcome.flops if worked else None, "", "the shapes that `bmm`, `mul`, `sum` were given"
         ),
         KeyNumber("Operands", outcome.operand_bytes, "bytes", "`untyped_storage().nbytes()` of the operands"),
         KeyNumber(

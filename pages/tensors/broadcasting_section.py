@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from engine.broadcasting.promotion import promotion_in_words
+from engine.broadcasting.results import Broadcast
 from engine.broadcasting.rule import fault_in_words, operation_alignment
-from engine.broadcasting.spec import Broadcast, BroadcastSpec
+from engine.broadcasting.spec import BroadcastSpec
 from engine.figures.broadcasting_cells import broadcast_scene, is_cut
 from engine.figures.broadcasting_table import alignment_html
 from engine.figures.cells import CellScene, encode_cells

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from engine import run
-from engine.broadcasting.spec import Broadcast, BroadcastSpec, Operand
+from engine.broadcasting.results import Broadcast
+from engine.broadcasting.spec import BroadcastSpec, Operand
 from tests.broadcasting.test_rule import random_shapes
 
 

@@ -18,7 +18,7 @@ from engine.figures.broadcasting_sizes import MOST_CELLS, MOST_EINSUM_CELLS, cut
 from engine.figures.broadcasting_table import alignment_html, alignment_rows
 from engine.figures.cells import encode_cells, find_panel
 from engine.figures.cells_svg import cells_svg
-from engine.figures.einsum_cells import einsum_scene, lengths_drawn
+from engine.figures.einsum_cells import einsum_scene, lengths_drawn, shaded_letters
 from engine.figures.einsum_indices import equation_html, index_rows
 from tests.broadcasting.test_einsum import equations
 from tests.broadcasting.test_rule import random_shapes
@@ -104,6 +104,13 @@ def test_cells_never_read_are_marked_and_products_share_a_colour():
     scene = einsum_scene(EinsumSpec(), parse_equation("ij,jk->ik"))
     a, b = find_panel(scene, "a"), find_panel(scene, "b")
     assert [a.shades[j] for j in range(4)] == [b.shades[4 * j] for j in range(4)]
+
+
+def test_only_operands_of_the_same_summed_indices_are_coloured():
+    assert shaded_letters(parse_equation("ij,jk,k->i")) == ("j",)
+    assert shaded_letters(parse_equation("bij,bjk")) == ("b", "j")
+    assert shaded_letters(parse_equation("ijk,k->i")) == ("k",)
+    assert shaded_letters(parse_equation("ij->ji")) == ()
 
 
 def test_the_picture_is_small_and_keeps_what_is_at_fault():

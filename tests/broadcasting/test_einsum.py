@@ -22,7 +22,8 @@ from engine.broadcasting.costs import (
 )
 from engine.broadcasting.equation import EquationError, operand_shape, parse_equation, parse_sizes
 from engine.broadcasting.loops import loop_nest
-from engine.broadcasting.spec import Einsum, EinsumSpec, IndexSize
+from engine.broadcasting.results import Einsum
+from engine.broadcasting.spec import EinsumSpec, IndexSize
 
 LETTERS = "abijAZ"
 
@@ -95,8 +96,8 @@ def test_an_equation_is_refused_by_us_where_pytorch_refuses_it(text):
     ("text", "words", "position"),
     [
         ("i1,jk", "'1' is no index", 1),
-        ("ij,jk->il", "l stands in the output, but in no operand", 8),
-        ("ij,jk->ikk", "k stands twice in the output", 8),
+        ("ij,jk->il", "index l stands in the output, but in no operand", 8),
+        ("ij,jk->ikk", "index k stands twice in the output", 8),
         ("i..j", "three of an ellipsis", 1),
         ("...i...", "at most one ellipsis", 4),
         ("ij->i->j", "'-' is no index", 5),
