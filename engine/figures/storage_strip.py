@@ -167,7 +167,8 @@ def _words(strip: Strip, unit: int) -> str:
 def _caption(strip: Strip, shown: int, marks: tuple[str, ...]) -> str:
     last = strip.tensors[-1].name
     dtype = strip.contents.dtype if strip.contents and strip.contents.itemsize == strip.unit_bytes else ""
-    cells = f"{format_count(strip.units)} {'cell' if strip.units == 1 else 'cells'} of {strip.unit_bytes} {'byte' if strip.unit_bytes == 1 else 'bytes'}"
+    cell, byte = "cell" if strip.units == 1 else "cells", "byte" if strip.unit_bytes == 1 else "bytes"
+    cells = f"{format_count(strip.units)} {cell} of {strip.unit_bytes} {byte}"
     parts = [f"{cells} ({dtype})" if dtype else f"{cells}, the smallest element read here"]
     if shown < strip.units:
         left = format_count(strip.units - shown)
