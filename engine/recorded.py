@@ -7,7 +7,7 @@ keeps only a bare pointer in it, so every reading below stays inside one call.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.graph.wording import hook_name
+from engine.shapes import plain_shape, shape_of
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 
@@ -234,22 +235,6 @@ def is_python_number(tensor: torch.Tensor) -> bool:
 def base_of_view(tensor: torch.Tensor) -> str | None:
     """Type name of the tensor that autograd tracks this one as a view of; None when it is no view."""
     return type(tensor._base).__name__ if tensor._is_view() else None
-
-
-def shape_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
-    """Shape as plain ints; None for a nested or symbolic tensor that has none."""
-    try:
-        return plain_shape(tensor.shape)
-    except (RuntimeError, NotImplementedError):
-        return None
-
-
-def plain_shape(shape: Iterable[Any]) -> tuple[int, ...] | None:
-    """Sizes as plain ints; None when one of them is symbolic or ragged."""
-    try:
-        return tuple([int(size) for size in shape])
-    except (RuntimeError, NotImplementedError, TypeError, AttributeError):
-        return None
 
 
 def named_members(model: torch.nn.Module) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:

@@ -22,6 +22,7 @@ from engine.graph.recording import NOWHERE, Place, Recording
 from engine.graph.saved import SavedReader, closed_slots
 from engine.graph.spec import Attribute, Node, NodeKind, Saved, Source, TensorMetadata
 from engine.graph.texts import NAMES
+from engine.shapes import plain_shape
 
 _FRAME = re.compile(r'File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<text>[^\n]*)')
 
@@ -134,7 +135,7 @@ class _Metadata:
         except (RuntimeError, TypeError):
             return (TensorMetadata(None, NAMES[metadata.dtype], NAMES[metadata.device]),)
         if known is None:
-            described = TensorMetadata(recorded.plain_shape(shape), NAMES[dtype], NAMES[device])
+            described = TensorMetadata(plain_shape(shape), NAMES[dtype], NAMES[device])
             known = self.table[shape] = (described,)
         return known
 

@@ -13,6 +13,7 @@ from engine.graph.owners import Owner, Owners
 from engine.graph.spec import Saved, TensorMetadata
 from engine.graph.texts import NAMES
 from engine.graph.wording import hook_name, is_checkpoint_hook, is_freed, versions_in
+from engine.shapes import plain_shape
 
 _UNREADABLE = (RuntimeError, NotImplementedError, TypeError)
 
@@ -109,7 +110,7 @@ class SavedReader:
 
     def _learn(self, layout: tuple[Any, ...], tensor: torch.Tensor) -> tuple[Any, ...]:
         """Plain shape, dtype, stride, device and bytes, shared by all tensors laid out alike."""
-        shape, stride = recorded.plain_shape(layout[0]), recorded.plain_shape(layout[1])
+        shape, stride = plain_shape(layout[0]), plain_shape(layout[1])
         if shape is None or stride is None:
             raise TypeError("symbolic sizes")
         learned = self._layouts[layout] = shape, NAMES[tensor.dtype], stride, NAMES[tensor.device], tensor.nbytes

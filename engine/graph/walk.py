@@ -20,6 +20,7 @@ from engine.graph.roots import named_inputs, named_tensors
 from engine.graph.saved import SavedReader
 from engine.graph.spec import Edge, Graph, Node, Root
 from engine.graph.texts import NAMES
+from engine.shapes import shape_of
 
 
 def trace_graph(outputs: Any, model: nn.Module | None = None, inputs: Any = None) -> Graph:
@@ -121,7 +122,7 @@ def _why_no_node(tensor: torch.Tensor) -> str:
 
 
 def _root(name: str, tensor: torch.Tensor, node: Any | None, note: str, owners: Owners) -> Root:
-    described = recorded.shape_of(tensor)
+    described = shape_of(tensor)
     number = None if node is None else owners.ids[node]
     return Root(name, number, tensor.output_nr, described, NAMES[tensor.dtype], note)
 

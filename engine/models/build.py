@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.devices import require_device
 from engine.models.architecture import Expression
 from engine.models.loss import model_loss
 from engine.models.modules import module_for
@@ -16,7 +17,7 @@ from engine.models.price import price
 from engine.models.spec import ModelSpec
 from engine.models.toggles import apply_toggles, run_under
 
-__all__ = ["Built", "build", "price", "require_device"]
+__all__ = ["Built", "build", "price"]
 
 
 @dataclass
@@ -59,7 +60,7 @@ def build(spec: ModelSpec) -> Built:
     Raises ValueError when the device is not there. Weights are drawn on the CPU in float32, so they agree between
     devices and dtypes.
     """
-    require_device(spec.device)
+    require_device(spec.device, "ModelSpec.device")
     torch.manual_seed(spec.seed)
     if isinstance(spec.architecture, Expression):
         return _build_expression(spec)
@@ -71,18 +72,6 @@ def build(spec: ModelSpec) -> Built:
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     apply_toggles(model, spec)
     return Built(spec, model, {name: _leaf(tensor, spec) for name, tensor in drawn.items()}, target)
-
-
-def require_device(device: str) -> None:
-    """Raise ValueError with the reason when torch cannot use `device` here."""
-    reason = ""
-    if device == "cuda" and not torch.cuda.is_available():
-        built = "finds no usable GPU" if torch.version.cuda or torch.version.hip else "was built without CUDA"
-        reason = f"torch {torch.__version__} {built}"
-    if device == "mps" and not torch.backends.mps.is_available():
-        reason = f"torch {torch.__version__} finds no Metal device (Apple silicon with macOS 14 or later)"
-    if reason:
-        raise ValueError(f"ModelSpec.device: {device!r} is not available here: {reason}. Use 'cpu'.")
 
 
 def _build_expression(spec: ModelSpec) -> Built:

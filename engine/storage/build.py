@@ -7,6 +7,7 @@ import warnings
 
 import torch
 
+from engine.devices import require_device
 from engine.recorded import storage_of
 from engine.runner.contract import Price, ProgressSink
 from engine.runner.faults import size
@@ -18,7 +19,7 @@ _NATIVE_NORMAL = {"float32", "float64", "complex64", "complex128"}
 
 def build_tensor(spec: LayoutSpec) -> torch.Tensor:
     """The tensor the chain starts from: a leaf, no view, version 0. ValueError when its device is not there."""
-    require_device(spec.device)
+    require_device(spec.device, "LayoutSpec.device")
     dtype = getattr(torch, spec.dtype)
     tensor = _filled(spec).to(dtype, copy=True).to(spec.device)
     if spec.memory_format != "contiguous":
@@ -48,18 +49,6 @@ def build_chain(spec: LayoutSpec, progress: ProgressSink) -> torch.Tensor:
         progress(f"step {number}: {step.operation}", number / (len(spec.steps) + 1))
         tensor = apply_step(tensor, step)
     return tensor
-
-
-def require_device(device: str) -> None:
-    """Raise ValueError with the reason when torch cannot use `device` here."""
-    reason = ""
-    if device == "cuda" and not torch.cuda.is_available():
-        built = "finds no usable GPU" if torch.version.cuda or torch.version.hip else "was built without CUDA"
-        reason = f"torch {torch.__version__} {built}"
-    if device == "mps" and not torch.backends.mps.is_available():
-        reason = f"torch {torch.__version__} finds no Metal device (Apple silicon with macOS 14 or later)"
-    if reason:
-        raise ValueError(f"LayoutSpec.device: {device!r} is not available here: {reason}. Use 'cpu'.")
 
 
 def meta_chain(spec: LayoutSpec) -> list[torch.Tensor]:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import torch
 
+from engine.devices import require_device
 from engine.runner.contract import MEBIBYTE, Price, ProgressSink
 from engine.runner.faults import size
-from engine.storage.build import build_chain, meta_chain, price_layout, require_device, view_bytes
+from engine.storage.build import build_chain, meta_chain, price_layout, view_bytes
 from engine.storage.spec import Cost, CostOperation, CostSpec, OutputFormat, PyTorchSaid
 from engine.timing import compare
 from engine.timing.spec import Comparison
@@ -61,7 +62,7 @@ def measure_cost(spec: CostSpec, progress: ProgressSink) -> Cost:
 
     What PyTorch refuses, in the chain or the operation, is the result's error. ValueError when the device is not there.
     """
-    require_device(spec.layout.device)
+    require_device(spec.layout.device, "LayoutSpec.device")
     with torch.no_grad():
         try:
             view = build_chain(spec.layout, lambda stage, fraction: progress(stage, 0.1 * fraction)).detach()

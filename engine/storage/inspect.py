@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from engine.recorded import is_view, shape_of, storage_of, version_of, view_base
+from engine.recorded import is_view, storage_of, version_of, view_base
+from engine.shapes import shape_of
 from engine.storage.spec import Layout
 
 T = TypeVar("T")

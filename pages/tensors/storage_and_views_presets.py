@@ -51,8 +51,8 @@ PRESETS = (
     _asks(
         "Where does `as_strided` overlap?",
         "Windows of 3 over 8 numbers by strides alone. Predict how often the cell of x[3] is read.",
-        "Three times: once in each window that covers it. No byte was copied, and an in-place write is refused because "
-        "several elements share one cell. `x.unfold(0, 3, 1)` gives the same view.",
+        "Three times: once in each window that covers it, and no byte was copied. `x.unfold(0, 3, 1)` gives the same "
+        "view. Write through it with `mul_`: PyTorch refuses only overlap by stride 0, so shared cells are hit again.",
         ".as_strided((6, 3), (1, 1))",
         shape=(8,),
     ),

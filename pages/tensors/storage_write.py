@@ -28,6 +28,12 @@ def draw_write(trace: LayoutTrace) -> None:
     _draw_names(report)
     if report.backward_error is not None:
         _draw_said("After the write, backward from the end of the chain", report.backward_error)
+    if report.error is None and report.overlapping:
+        st.warning(
+            f"PyTorch carried this out although {report.overlapping} cells are read by more than one index: it refuses "
+            "only what a stride of 0 makes overlap, and such a cell may be written more than once.",
+            icon=":material/warning:",
+        )
     for warning in report.warnings:
         st.warning(warning, icon=":material/warning:")
 

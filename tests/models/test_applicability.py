@@ -6,8 +6,9 @@ import msgspec
 import pytest
 import torch
 
+from engine.devices import require_device
 from engine.models.applicability import architecture_reasons, refusals, settle, toggle_reasons
-from engine.models.build import build, require_device
+from engine.models.build import build
 from engine.models.spec import (
     Embedding,
     Expression,
@@ -154,4 +155,4 @@ def test_an_absent_device_says_why():
     for name in absent:
         with pytest.raises(ValueError, match=f"'{name}' is not available here: torch .* Use 'cpu'"):
             build(ModelSpec(device=name))
-    require_device("cpu")
+    require_device("cpu", "ModelSpec.device")
