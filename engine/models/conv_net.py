@@ -4,8 +4,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
-GROUPS = 4
-
 
 class ConvBlock(nn.Module):
     """A 3 x 3 convolution, what a subclass does to its output, a ReLU; (N, C, H, W) stays (N, C, H, W)."""
@@ -67,7 +65,7 @@ class GroupNorm(ConvBlock):
 
     def __init__(self, channels: int) -> None:
         super().__init__(channels)
-        self.norm = nn.GroupNorm(GROUPS, channels)
+        self.norm = nn.GroupNorm(4, channels)
 
     def change(self, x: torch.Tensor) -> torch.Tensor:
         out: torch.Tensor = self.norm(x)
@@ -86,7 +84,7 @@ class ChannelShuffle(ConvBlock):
 
     def change(self, x: torch.Tensor) -> torch.Tensor:
         n, c, h, w = x.shape
-        x = x.view(n, GROUPS, c // GROUPS, h, w).transpose(1, 2)
+        x = x.view(n, 4, c // 4, h, w).transpose(1, 2)  # 4 groups, changing places with their channels
         return x.reshape(n, c, h, w)
 
 
