@@ -6,8 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.units import format_bytes
+from engine.storage.chain import format_chain
 from engine.storage.contiguity import explain_ambiguity
-from engine.storage.spec import LayoutSpec, LayoutTrace, ViewAttempt
+from engine.storage.dtype_rule import explain_dtype_view
+from engine.storage.dtypes import itemsize
+from engine.storage.operations import Step
+from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, ViewAttempt
 from engine.storage.view_rule import Run, ViewRule, explain_view
 from pages.tensors.storage_cards import tensor_name
 
@@ -17,18 +21,33 @@ ASK = "Type the shape you want into *Will .view(…) work?* on the left, as in 6
 def draw_view_check(spec: LayoutSpec, trace: LayoutTrace) -> None:
     """The verdict with PyTorch's words, and the rule step by step."""
     end = trace.layouts[-1] if trace.layouts else None
-    if spec.view_shape is None or end is None:
+    if end is not None and len(trace.layouts) <= len(spec.steps):
+        _draw_refused_step(spec.steps[len(trace.layouts) - 1], end)
+    elif spec.view_shape is None or end is None:
         st.caption(ASK)
-    elif trace.view is None:
-        st.caption("The chain was refused before its end, so there is nothing to view.")
     elif end.stride is None:
         st.caption(f"This tensor has no strides: {end.unavailable}")
-    else:
+    elif trace.view is not None:
         name = tensor_name(len(trace.layouts) - 1)
         _draw_verdict(name, spec.view_shape, trace.view)
         _draw_rule(explain_view(end.shape, end.stride, spec.view_shape))
     if end is not None and end.stride is not None and (words := explain_ambiguity(end.shape, end.stride).words):
         st.caption(words)
+
+
+def _draw_refused_step(step: Step, before: Layout) -> None:
+    """Why a `.view` inside the chain was refused; for any other step only that it was."""
+    asked = step.arguments[0] if step.arguments else None
+    st.markdown(f"The chain ends before `{format_chain((step,))}`, which PyTorch refused.")
+    if before.stride is None or before.storage_offset is None:
+        return
+    if step.operation == "view" and isinstance(asked, tuple):
+        _draw_rule(explain_view(before.shape, before.stride, asked))
+    if step.operation == "view_dtype" and isinstance(asked, str):
+        rule = explain_dtype_view(before.shape, before.stride, before.storage_offset, before.itemsize, itemsize(asked))
+        st.markdown("The same bytes are cut into elements of another size when each of these holds:")
+        rows = [(check.condition, "yes" if check.holds else "no") for check in rule.checks]
+        _draw_table(pd.DataFrame(rows, columns=["condition", "holds"]))
 
 
 def _draw_verdict(name: str, asked: tuple[int, ...], attempt: ViewAttempt) -> None:

@@ -161,6 +161,21 @@ def test_steps_are_added_edited_moved_and_removed():
     assert errors(app) == []
 
 
+def shown_in_view_tab(chain: str, **query: str) -> str:
+    app = open_page(PAGE, **{"storage.chain": chain, "storage.details": "Will .view() work?", **query})
+    app.session_state["storage.details"] = "Will .view() work?"
+    app.run()
+    assert errors(app) == []
+    tables = [table.value.to_string() for table in app.dataframe]
+    return "\n".join([*(text.value for text in (*app.markdown, *app.caption, *app.code)), *tables])
+
+
+def test_a_view_refused_inside_the_chain_is_explained_too():
+    assert "stride[0] = 1 != 4 * 6 = 24" in shown_in_view_tab(".t().view(24)")
+    assert "stride[-1] == 1" in shown_in_view_tab(".t().view(torch.int16)")
+    assert "copying 96 B" in shown_in_view_tab(".t()", **{"storage.view": "24"})
+
+
 def test_a_step_that_cannot_be_read_is_told_and_can_be_mended():
     app = open_page(PAGE, **{"storage.chain": ".transpose(0, 1).flip(0)"})
     app.text_input(key="storage.step.1").set_value(".flop(0)").run()
