@@ -30,6 +30,11 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 DispatchMode = TorchDispatchMode
 """Base of modes that see every operation below autograd."""
 
+running_node: Callable[[], Any] = torch._C._current_autograd_node
+"""The node whose backward runs now in this thread; None outside of backward."""
+profiler_runs: Callable[[], bool] = torch._C._autograd._profiler_enabled
+"""Whether a profiler is recording already."""
+
 Reader = Callable[[Any], Any]
 
 read_next: Reader = attrgetter("next_functions")
@@ -134,11 +139,6 @@ def _slot(raw: str) -> Slot:
 def next_sequence_nr() -> int:
     """The number the next node made by this thread will get."""
     return int(torch._C._autograd._get_sequence_nr())
-
-
-def running_node() -> Any | None:
-    """The node whose backward runs now in this thread; None outside of backward."""
-    return torch._C._current_autograd_node()
 
 
 def unpack_hookless(node: Any, slot: Slot) -> Any:

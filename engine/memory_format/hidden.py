@@ -9,6 +9,8 @@ from typing import Any
 
 from torch.autograd.profiler import profile, record_function
 
+from engine import recorded
+
 # Kineto reports every start and stop on stderr below this level.
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
@@ -25,11 +27,11 @@ class KernelCopies:
         self._found: dict[int, list[int]] = {}
 
     def __enter__(self) -> KernelCopies:
-        try:
-            self._profile = profile(record_shapes=True, use_kineto=False)
-            self._profile.__enter__()
-        except (RuntimeError, AssertionError) as error:
-            self._profile, self.unavailable = None, str(error)
+        if recorded.profiler_runs():
+            self.unavailable = "another profiler is running, and PyTorch has one at a time"
+            return self
+        self._profile = profile(record_shapes=True, use_kineto=False)
+        self._profile.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
