@@ -136,7 +136,7 @@ def _place(number: int, operand: Operand, value: Value, target: Shape | None) ->
         stretched_dims=tuple(
             dim for dim in range(added, len(target)) if operand.shape[dim - added] == 1 and target[dim] != 1
         ),
-        repeat_bytes=_repeat_bytes(tensor, target),
+        repeat_bytes=0 if operand.is_number else _repeat_bytes(tensor, target),
     )
 
 

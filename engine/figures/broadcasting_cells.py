@@ -23,6 +23,7 @@ class Drawn(msgspec.Struct, frozen=True):
     shape: Shape
     target: Shape | None
     first: int
+    is_number: bool = False
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -54,7 +55,8 @@ def drawn_operands(spec: BroadcastSpec) -> tuple[tuple[Drawn, ...], Shape | None
     drawn, first = [], 0
     for number, shape in enumerate(shapes):
         target = _target(spec.operation, shape, alignment.shape, shapes) if fits else None
-        drawn.append(Drawn(NAMES[number], _title(spec, number), shape, target, first))
+        is_number = spec.operands[number].is_number
+        drawn.append(Drawn(NAMES[number], _title(spec, number), shape, target, first, is_number))
         first += math.prod(shape)
     return tuple(drawn), alignment.shape if fits else None
 
@@ -99,7 +101,7 @@ def _memory_panel(operand: Drawn, faulty: Sequence[int]) -> Panel:
         values=[str(number) for number in range(count)],
         marks=["conflict" if at_fault else "" for at_fault in marked],
         words=[f"{operand.name}{_listed(index)}: element {n}" for n, index in enumerate(indices(operand.shape))],
-        caption="its memory",
+        caption="a number, no memory" if operand.is_number else "its memory",
     )
 
 
@@ -112,7 +114,7 @@ def _expanded_panel(operand: Drawn) -> Panel:
     repeats = [any(p and not s for p, s in zip(index, strides, strict=True)) for index in indices(target)]
     return axes_panel(
         f"{operand.name} expanded",
-        f"{operand.name}.expand({', '.join(map(str, target))})",
+        f"{operand.name} everywhere" if operand.is_number else f"{operand.name}.expand({', '.join(map(str, target))})",
         target,
         owns,
         shades=[_shade(owned - operand.first, count) for owned in owns],

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.broadcasting.promotion import promotion_in_words
-from engine.broadcasting.results import Broadcast
+from engine.broadcasting.results import Broadcast, TriedFix
 from engine.broadcasting.rule import fault_in_words, operation_alignment
 from engine.broadcasting.spec import BroadcastSpec
 from engine.figures.broadcasting_cells import broadcast_scene, is_cut
@@ -18,6 +18,7 @@ from engine.figures.palette import Theme
 from engine.figures.units import format_bytes, format_shape
 from engine.storage.spec import PyTorchSaid
 from pages.shared.cells_component import show_cells
+from pages.shared.fields import ints_text
 from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.broadcasting_numbers import broadcast_numbers
 
@@ -86,13 +87,25 @@ def _draw_fixes(outcome: Broadcast) -> None:
     if not outcome.fixes:
         st.caption("No transposition and no dimension of size 1 in one operand makes these shapes fit.")
         return
-    lines = [
-        f"- `{fix.code}` makes {fix.operand} {format_shape(fix.operand_shape)}: result {format_shape(fix.result_shape)}"
-        + (" (larger than every operand)" if fix.grows else "")
-        for fix in outcome.fixes
-    ]
-    st.markdown("What would fit, each tried in PyTorch:\n" + "\n".join(lines))
+    st.markdown("What would fit, each tried in PyTorch:")
+    for number, fix in enumerate(outcome.fixes):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            larger = " (grows)" if fix.grows else ""
+            st.markdown(f"`{fix.code}` → {format_shape(fix.result_shape)}{larger}", width="content")
+            st.button(
+                "Use",
+                icon=":material/check:",
+                key=f"broadcast.use.{number}",
+                type="tertiary",
+                help=f"Gives {fix.operand} the shape {format_shape(fix.operand_shape)}",
+                on_click=_use,
+                args=(fix,),
+            )
     st.caption("Fitting is not meaning: choose the one whose dimensions are the same thing.")
+
+
+def _use(fix: TriedFix) -> None:
+    st.session_state[f"broadcast.{fix.operand}"] = ints_text(fix.operand_shape)
 
 
 @st.fragment

@@ -7,7 +7,7 @@ import pytest
 from engine.broadcasting.spec import BroadcastSpec, EinsumSpec, Operand
 from engine.vectorisation.spec import LadderSpec
 from pages.shared.pin import encode_spec
-from tests.app.pages_under_test import PAGE_FILES, errors, open_page, run_to_the_end
+from tests.app.pages_under_test import PAGE_FILES, errors, extremes, open_page, run_to_the_end, widgets
 
 PAGE = next(path for path in PAGE_FILES if path.stem == "04_broadcasting")
 HOSTILE = (
@@ -51,6 +51,10 @@ def test_a_conflict_names_the_dimension_and_offers_what_fits():
     app = open_page(PAGE, **{"broadcast.a": "2, 3, 4, 4", "broadcast.b": "3"})
     assert any("non-singleton dimension 3" in code.value for code in app.code)
     assert any("b[:, None, None]" in text.value for text in app.markdown)
+    app.button(key="broadcast.use.0").click()
+    run_to_the_end(app)
+    assert app.text_input(key="broadcast.b").value == "3, 1, 1"
+    assert numbers(app)["Elements"] == "96"
 
 
 def test_a_pinned_run_of_the_same_section_is_compared_with():
@@ -69,3 +73,21 @@ def test_a_pinned_run_of_another_section_is_not(spec):
 def test_a_pinned_einsum_is_compared_with():
     app = open_page(PAGE, pinned=encode_spec(EinsumSpec()), **{"broadcast.section": "einsum"})
     assert all(metric.delta for metric in app.metric)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("section", ["einsum", "Loop to vector"])
+def test_every_control_of_a_section_at_its_extremes(section):
+    """The first section is what the test over all pages opens."""
+    link = {"broadcast.section": section, "ladder.rows": "50", "ladder.columns": "20", "ladder.rounds": "5"}
+    app = open_page(PAGE, **link)
+    for key in [key for key in widgets(app) if key.startswith(("einsum.", "ladder."))]:
+        start = widgets(app)[key].value
+        for value in list(extremes(widgets(app)[key])):
+            widgets(app)[key].set_value(value)
+            run_to_the_end(app)
+            assert errors(app) == [], f"{key}={value!r}"
+            assert not app.progress, f"{key}={value!r}"
+        widgets(app)[key].set_value(start)
+        run_to_the_end(app)
