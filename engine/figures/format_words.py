@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Literal
 
 from engine.figures.units import format_bytes, format_shape
@@ -9,7 +10,27 @@ from engine.memory_format.spec import FormatSpec, FormatTrace, Operation, Tensor
 
 Tone = Literal["lost", "kept", "contiguous", "gained"]
 
-MIXED = frozenset({"aten::add", "aten::sub", "aten::mul", "aten::div", "aten::where"})
+COPIES = frozenset({"aten::clone", "aten::_reshape_copy"})
+MIXED = (
+    "Its operands came in different formats, and the first one decided. Write the channels_last one first, or make the "
+    "other with `torch.ones_like(x)` or `.to(memory_format=torch.channels_last)`."
+)
+INSTANCE_NORM = (
+    "Instance norm always copies into contiguous; group norm with as many groups as channels computes the same and "
+    "keeps channels_last."
+)
+RESHAPE = (
+    "A reshape after a transpose has to copy, in contiguous order. Shuffle the channels while they are the last "
+    "dimension (`x.permute(0, 2, 3, 1)` first, permute back after), or call `torch.nn.functional.channel_shuffle`."
+)
+CONTIGUOUS = (
+    "`.contiguous()` means contiguous format. Leave it out, or write "
+    "`.contiguous(memory_format=torch.channels_last)`, which copies nothing here."
+)
+SOFTMAX = (
+    "Softmax over a dimension that is not the last writes contiguous. Over the last dimension of the permuted image it "
+    "keeps the order: `softmax(x.permute(0, 2, 3, 1), -1).permute(0, 3, 1, 2)`."
+)
 WORDS = {"channels_last": "channels_last", "contiguous": "contiguous", "both": "both at once", "other": "other strides"}
 
 
@@ -85,29 +106,19 @@ def laid_out(tensor: TensorFormat) -> str:
 def remedy(operation: Operation) -> str:
     """What would keep channels_last at an operation that loses it."""
     text = operation.source.text if operation.source else ""
-    size = format_bytes(4 * _elements(operation))
-    if operation.phase in ("backward", "recompute") and operation.name not in MIXED:
-        return "Keep the format in the forward of this line, and the gradient will come back in it."
-    if operation.name in MIXED:
-        return (
-            "Its operands came in different formats and the first one decided. Write the channels_last one first, or "
-            "make the other with `torch.ones_like(x)` or `.to(memory_format=torch.channels_last)`."
-        )
-    if "instance_norm" in text or "InstanceNorm" in text:
-        return "Instance norm always copies into contiguous; group norm with one channel per group keeps channels_last."
-    if operation.name in ("aten::clone", "aten::_reshape_copy") and operation.inputs[0].format == "not_4d":
-        return (
-            "A reshape after a transpose has to copy, in contiguous order. Shuffle the channels while they are the "
-            "last dimension (`x.permute(0, 2, 3, 1)` first, permute back after), or call "
-            "`torch.nn.functional.channel_shuffle`."
-        )
-    if operation.name == "aten::clone":
-        return (
-            "`.contiguous()` means contiguous format. Leave it out, or write "
-            "`.contiguous(memory_format=torch.channels_last)`, which copies nothing here."
-        )
+    if operation.phase in ("backward", "recompute") and not _has_mixed_operands(operation):
+        return "Keep the format in the forward of this line, and the gradient comes back in it."
     if operation.name == "aten::cat":
-        return "`torch.cat` follows its first tensor: give it one in channels_last, or convert the odd one."
+        return "`torch.cat` keeps channels_last only when every input is: convert the odd one."
+    if _has_mixed_operands(operation):
+        return MIXED
+    if "instance_norm" in text or operation.module.endswith("instance_norm"):
+        return INSTANCE_NORM
+    if operation.name in COPIES:
+        return RESHAPE if operation.inputs[0].format == "not_4d" else CONTIGUOUS
+    if operation.name == "aten::_softmax":
+        return SOFTMAX
+    size = format_bytes(4 * prod(operation.outputs[0].shape)) if operation.outputs else "0 B"
     return (
         f"This kernel writes contiguous whatever it reads. Convert afterwards with "
         f"`.to(memory_format=torch.channels_last)` (one more copy, {size} at float32), or choose an operation that "
@@ -115,8 +126,8 @@ def remedy(operation: Operation) -> str:
     )
 
 
-def _elements(operation: Operation) -> int:
-    count = 1
-    for size in operation.outputs[0].shape if operation.outputs else ():
-        count *= size
-    return count
+def _has_mixed_operands(operation: Operation) -> bool:
+    """Whether images of the result's shape came in both formats, none of which an own kernel decides over."""
+    shape = operation.outputs[0].shape if operation.outputs else ()
+    formats = {t.format for t in operation.inputs if t.shape == shape and not t.is_parameter}
+    return {"channels_last", "contiguous"} <= formats and "backward" not in operation.name

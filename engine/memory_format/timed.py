@@ -19,6 +19,8 @@ from engine.timing.spec import Comparison
 
 FORWARD_SHARE, TRAINING_SHARE = 0.25, 0.45
 """Of the budget; convolutions share the rest."""
+FEWEST_CALLS = 6
+"""Of each: one to warm up and five rounds."""
 FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
 
 
@@ -38,6 +40,9 @@ class _Clocked:
         if self.left_s <= 0:
             return f"the budget of {self.spec.budget_s:g} s was used up"
         try:
+            once_s = _seconds_of(work)
+            if (needed_s := FEWEST_CALLS * once_s) > self.left_s:
+                return f"one call of each takes {once_s:.2g} s; the least comparison, {needed_s:.2g} s, is over budget"
             return compare(
                 work,
                 rounds=self.spec.rounds,
@@ -52,6 +57,14 @@ class _Clocked:
 
     def _fraction(self) -> float:
         return min(0.99, max(0.0, 1 - self.left_s / self.spec.budget_s))
+
+
+def _seconds_of(work: Mapping[str, Callable[[], object]]) -> float:
+    """Wall seconds of calling each once, first calls included."""
+    start = time.monotonic()
+    for call in work.values():
+        call()
+    return time.monotonic() - start
 
 
 def time_formats(spec: FormatTimingSpec, built: Mapping[str, Built], progress: ProgressSink) -> FormatTiming:

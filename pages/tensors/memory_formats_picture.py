@@ -89,5 +89,8 @@ def _selected(trace: FormatTrace, event: object) -> Operation | None:
 
 
 def _first_of_interest(trace: FormatTrace) -> Operation | None:
-    found = trace.lost_at if trace.lost_at is not None else trace.lost_in_backward
-    return trace.operations[found] if found is not None else None
+    """The first that the sentence above speaks of."""
+    events = [op for op in trace.operations if op.event in ("loses", "gains")]
+    if trace.lost_at is not None and not any(op.event == "gains" for op in events[:1]):
+        return trace.operations[trace.lost_at]
+    return events[0] if events else None

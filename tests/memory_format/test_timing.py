@@ -54,6 +54,14 @@ def test_a_model_without_gradients_says_why_its_backward_was_not_timed():
     assert "does not require grad" in reason
 
 
+def test_a_model_too_slow_for_the_budget_is_left_out_with_the_reason(monkeypatch):
+    monkeypatch.setattr("engine.memory_format.timed._seconds_of", lambda work: 10.0)
+    timing = run(FormatTimingSpec(model=conv_net("conv_bn_relu"), convolutions=1, **SHORT), inline=True)
+    assert timing.forward is None
+    assert [name for name, _ in timing.not_timed] == ["forward", "forward and backward"]
+    assert "10 s" in timing.convolutions[0].not_timed
+
+
 def test_a_model_without_images_cannot_be_asked_for_channels_last():
     with pytest.raises(ValueError, match="needs images"):
         ModelSpec(architecture=Mlp(), memory_format="channels_last")
