@@ -52,11 +52,17 @@ def _dense_panel(trace: SparseTrace, layout: LayoutArrays | None, stored: Sequen
         owns=tuple(cells),
         shades=tuple(_shade(trace, layout, by_cell[cell][0]) if cell in by_cell else math.nan for cell in cells),
         marks=tuple(by_cell[cell][0].mark if cell in by_cell else "" for cell in cells),
-        values=tuple(texts[cell] if cell in by_cell or texts[cell] not in NOT_STORED else "" for cell in cells),
+        values=tuple(_dense_text(texts[cell], by_cell.get(cell, [])) for cell in cells),
         words=tuple(_dense_words(trace, cell, by_cell.get(cell, [])) for cell in cells),
         row_labels=tuple(map(str, range(rows))) if columns else (),
         column_labels=tuple(map(str, range(columns))) if rows else (),
     )
+
+
+def _dense_text(text: str, stored: Sequence[Stored]) -> str:
+    """Zeros are written only where they are stored entries of their own."""
+    is_entry = any(one.mark != "padding" for one in stored)
+    return text if is_entry or text not in NOT_STORED else ""
 
 
 def _dense_words(trace: SparseTrace, cell: int, stored: Sequence[Stored]) -> str:
@@ -69,6 +75,11 @@ def _dense_words(trace: SparseTrace, cell: int, stored: Sequence[Stored]) -> str
 
 
 def _shade(trace: SparseTrace, layout: LayoutArrays | None, one: Stored) -> float:
+    """Its row or column from first to last; padding stays pale, so that the entries stand out."""
+    return math.nan if one.mark == "padding" else _position(trace, layout, one)
+
+
+def _position(trace: SparseTrace, layout: LayoutArrays | None, one: Stored) -> float:
     by_row = layout is None or layout.layout in ROW_LAYOUTS
     whole = trace.shape[0 if by_row else 1]
     return (one.row if by_row else one.column) / max(whole - 1, 1)
@@ -92,8 +103,10 @@ def _array_panels(trace: SparseTrace, layout: LayoutArrays, stored: Sequence[Sto
 
 
 def _title(name: str, member: Member, suffix: str = "") -> str:
+    if name:
+        return f"{name}{member.name}(){suffix.partition(':')[0]}, {format_bytes(member.bytes)}"
     shape = format_shape(member.shape)
-    return f"{name}{member.name}(){suffix}, {shape} {member.dtype}, {format_bytes(member.bytes)}"
+    return f"{member.name}(){suffix}, {shape} {member.dtype}, {format_bytes(member.bytes)}"
 
 
 def _coo_panels(trace: SparseTrace, layout: LayoutArrays, stored: Sequence[Stored], name: str) -> list[Panel]:
@@ -161,7 +174,7 @@ def _pointer_panel(
     return Panel(
         key=f"{layout.layout}.{member.name}",
         title=_title(name, member, f": where each {what} starts"),
-        caption=f"{what} i owns entries {member.name}[i] up to, not including, {member.name}[i + 1]",
+        caption="" if name else f"{what} i owns entries {member.name}[i] up to, not including, {member.name}[i + 1]",
         columns=max(len(member.numbers), 1),
         owns=(-1,) * len(member.numbers),
         reads=tuple(_line(trace, by_row, i * thick, thick) if i < lines else () for i in range(lines + 1)),
@@ -199,7 +212,7 @@ def _block_index_panel(
         columns=max(len(member.numbers), 1),
         owns=tuple(cells + k for k in range(len(member.numbers))),
         reads=tuple(tuple(place_of(trace, one) for one in blocks[k]) for k in range(len(member.numbers))),
-        shades=tuple(_shade(trace, layout, blocks[k][0]) for k in range(len(member.numbers))),
+        shades=tuple(_position(trace, layout, blocks[k][0]) for k in range(len(member.numbers))),
         values=tuple(map(str, member.numbers)),
         words=tuple(
             f"{member.name}[{k}] = {n}: block {k} starts at row {blocks[k][0].row}, column {blocks[k][0].column}"

@@ -27,9 +27,9 @@ _LINE = re.compile(
 class Entry(msgspec.Struct, frozen=True, array_like=True):
     """One stored entry of a matrix: where, and its value. The same place may occur more than once."""
 
-    row: Annotated[int, Meta(ge=0, le=LARGEST_SIDE - 1)]
-    column: Annotated[int, Meta(ge=0, le=LARGEST_SIDE - 1)]
-    value: Annotated[float, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
+    row: Annotated[int, Meta(ge=0, le=LARGEST_SIDE - 1)] = 0
+    column: Annotated[int, Meta(ge=0, le=LARGEST_SIDE - 1)] = 0
+    value: Annotated[float, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)] = 1.0
 
     def __post_init__(self) -> None:
         check_ranges(self)

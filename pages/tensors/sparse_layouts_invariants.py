@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import pandas as pd
 import streamlit as st
@@ -19,6 +19,7 @@ from pages.shared.jobs import compute
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 CORRUPTION, TRY_ALL = "sparse.corruption", "sparse.try_all"
+SILENT = "silently other values"
 CORRUPTIONS: tuple[Corruption, ...] = get_args(Corruption)
 
 
@@ -57,29 +58,47 @@ def _draw_outcomes(spec: InvariantsSpec, chosen: Violation) -> None:
             st.code(chosen.complaint.message, language=None, wrap_lines=True)
     with unchecked:
         st.markdown("**Without the check, then `to_dense()`**")
-        said, detail = unchecked_words(spec, chosen.name)
-        st.caption(said)
-        if detail:
-            st.code(detail, language=None, wrap_lines=True)
+        _draw_unchecked(unchecked_outcome(spec, chosen.name))
 
 
-def unchecked_words(spec: InvariantsSpec, name: str) -> tuple[str, str]:
-    """What happened in a sentence, and PyTorch's text or the two matrices where they differ."""
+class Outcome(NamedTuple):
+    """What an unchecked tensor did: in a few words, in a sentence, and PyTorch's text or what differs."""
+
+    brief: str
+    sentence: str
+    detail: str = ""
+
+
+def _draw_unchecked(outcome: Outcome) -> None:
+    if outcome.brief.startswith("crash"):
+        st.error(outcome.sentence, icon=":material/dangerous:")
+    elif outcome.brief == SILENT:
+        st.warning(outcome.sentence, icon=":material/warning:")
+    else:
+        st.caption(outcome.sentence)
+    if outcome.detail:
+        st.code(outcome.detail, language=None, wrap_lines=True)
+
+
+def unchecked_outcome(spec: InvariantsSpec, name: str) -> Outcome:
+    """Read the broken tensor in a worker process of its own, which may end by it."""
     asked = UncheckedSpec(matrix=spec.matrix, layout=spec.layout, corruption=name)  # type: ignore[arg-type]
     try:
         found = run(asked)
     except Fault as fault:
-        return f"The worker process ended: {fault.report.what} The page and its other jobs are not affected.", ""
+        sentence = f"{fault.report.what} The page and its other jobs are not affected."
+        return Outcome(f"{fault.report.kind}: {fault.report.what}", sentence)
     if found.not_possible:
-        return f"Not possible here: {found.not_possible}.", ""
+        return Outcome("not possible here", f"Not possible here: {found.not_possible}.")
     if found.construction_error is not None:
-        return f"Refused all the same: {found.construction_error.type}", found.construction_error.message
+        error = found.construction_error
+        return Outcome(f"refused: {error.type}", f"Refused all the same: {error.type}", error.message)
     if found.reading_error is not None:
-        message = f"Constructed without a word; to_dense() raises {found.reading_error.type}"
-        return message, found.reading_error.message
+        error = found.reading_error
+        return Outcome(f"to_dense() raises {error.type}", f"Constructed; to_dense() raises {error.type}", error.message)
     if found.is_silently_wrong:
-        return "Constructed without a word; to_dense() answers, and **silently with other values**:", _difference(found)
-    return "Constructed without a word; to_dense() gives the right matrix this time. Nothing guarantees it.", ""
+        return Outcome(SILENT, "Constructed, and to_dense() silently gives other values:", _difference(found))
+    return Outcome("right this time", "Constructed, and to_dense() is right this time. Nothing guarantees it.")
 
 
 def _difference(found: Unchecked) -> str:
@@ -108,9 +127,15 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
     if try_all:
         possible = {violation.name: not violation.not_possible for violation in found.violations}
         table["without the check"] = [
-            unchecked_words(spec, name)[0].replace("**", "") if possible[name] else "" for name in table["broken"]
+            unchecked_outcome(spec, name).brief if possible[name] else "" for name in table["broken"]
         ]
-    st.dataframe(table, hide_index=True, width="stretch", height="content")
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height="content",
+        column_config={"without the check": st.column_config.TextColumn(width="medium")},
+    )
 
 
 def checked_table(found: Invariants) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,6 +12,7 @@ from engine.figures.sparse_timing import break_even_words, draw_timing
 from engine.figures.sparse_weights import density_text, draw_weights
 from engine.figures.timing_chart import verdict
 from engine.figures.units import format_count, format_time
+from engine.runner.contract import field_ranges
 from engine.sparse.results import MatmulTiming, WeightCurve, Weights
 from engine.sparse.spec import MatmulTimingSpec, WeightsSpec
 from pages.shared.frame import draw_exports
@@ -38,10 +40,44 @@ def draw_bytes(spec: WeightsSpec, exports: DeltaGenerator) -> None:
     st.plotly_chart(draw_weights(weights, _theme()), key="sparse.weights.chart", config=CHART)
     draw_key_numbers(weights_numbers(weights), weights_numbers(before) if before else None)
     st.dataframe(table, hide_index=True, width="stretch")
+    _draw_every_dtype(spec)
     st.caption(
         "Every point is a real tensor whose arrays were weighed by `nbytes`; the crossover was found by bisection over "
         "such tensors. The formula stands beside it as a second way."
     )
+
+
+def _draw_every_dtype(spec: WeightsSpec) -> None:
+    asked = st.toggle(
+        "The same for every dtype",
+        key="sparse.every_dtype",
+        bind="query-params",
+        persist_state="session",
+        help="Weighs and bisects once more for each dtype and index dtype",
+    )
+    if not asked:
+        return
+    rows = []
+    for dtype in field_ranges(WeightsSpec)["dtype"].choices:
+        row = {"dtype": dtype}
+        for index_dtype in field_ranges(WeightsSpec)["index_dtype"].choices:
+            asking = msgspec.structs.replace(spec, dtype=dtype, index_dtype=index_dtype)
+            found = compute_beside(asking, f"{dtype} with {index_dtype}", slot=f"weights.{dtype}.{index_dtype}")
+            row |= _row_of(found, index_dtype) if found else {}
+        rows.append(row)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+
+
+def _row_of(weights: Weights, index_dtype: str) -> dict[str, str]:
+    """COO once, since it always keeps int64; CSR and BSR for each index dtype."""
+    names = ("coo", "csr", "bsr") if index_dtype == "int64" else ("csr", "bsr")
+    curves: dict[str, WeightCurve] = {curve.layout: curve for curve in weights.curves}
+    return {
+        name.upper() if name == "coo" else f"{name.upper()}, {index_dtype}": _up_to(
+            curves[name].most_nnz, curves[name], weights
+        )
+        for name in names
+    }
 
 
 def crossover_sentences(weights: Weights) -> list[str]:
@@ -115,18 +151,15 @@ def draw_times(spec: MatmulTimingSpec, exports: DeltaGenerator) -> None:
     for layout, error in timing.refused:
         st.warning(f"{layout.upper()} is refused: {error.message}", icon=":material/block:")
     for layout, density in timing.left_out:
-        st.caption(
-            f"{layout.upper()} was not timed above {density_text(density)}: it was more than 15 times slower than "
-            f"dense."
-        )
+        st.caption(f"{layout.upper()} was not timed above {density_text(density)}: it was more than 15 times slower.")
     st.plotly_chart(draw_timing(timing, _theme()), key="sparse.timing.chart", config=CHART)
     draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None)
     st.dataframe(table, hide_index=True, width="stretch")
     right = f"{spec.size} x {spec.right_columns}" if spec.right_columns else f"a vector of {spec.size}"
     st.caption(
         f"{spec.size} x {spec.size} times {right}, {spec.dtype}, {spec.threads} thread: dense and all layouts in the "
-        f"same "
-        f"interleaved rounds, median of paired ratios, on this machine, now. Conversion to sparse is not counted."
+        f"same interleaved rounds, median of paired ratios, on this machine, now. Bytes turn at a density of their own, "
+        f"see the section *Bytes*. Conversion to sparse is not counted."
     )
 
 
