@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.models.spec import ModelSpec
@@ -10,6 +12,9 @@ from pages.shared.navigation import discover_pages
 from tests.app.pages_under_test import PAGE_FILES, errors, extremes, open_page, page_id, run_to_the_end, widgets
 
 every_page = pytest.mark.parametrize("path", PAGE_FILES, ids=page_id)
+MODEL_PAGES = [entry.path for entry in discover_pages() if entry.has_model_controls]
+ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECTURES)]
+OWN_CONTROLS = [(path, "") for path in PAGE_FILES if path not in MODEL_PAGES]
 GARBAGE = ("", "-1", "1e999", "nan", "<img src=x onerror=alert(1)>", "null", "9" * 400)
 
 
@@ -52,11 +57,14 @@ def test_a_link_with_nonsense_falls_back(path, text):
     assert errors(app) == []
 
 
-@every_page
-@pytest.mark.parametrize("tag", sorted(ARCHITECTURES))
-def test_every_model_opens_on_every_page(path, tag):
+def named(value):
+    return page_id(value) if isinstance(value, Path) else value
+
+
+@pytest.mark.parametrize(("path", "tag"), ON_EACH_MODEL, ids=named)
+def test_every_model_opens_on_every_page_that_shows_models(path, tag):
     app = open_page(path, model=TITLES[tag])
-    assert path.parent.name == "start" or app.selectbox(key="model").value == tag
+    assert app.selectbox(key="model").value == tag
     assert errors(app) == []
     assert not app.progress
     assert [error.value for error in app.error] == []
@@ -64,15 +72,15 @@ def test_every_model_opens_on_every_page(path, tag):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@every_page
-@pytest.mark.parametrize("tag", sorted(ARCHITECTURES))
+@pytest.mark.parametrize(("path", "tag"), [*ON_EACH_MODEL, *OWN_CONTROLS], ids=named)
 def test_every_control_at_its_extremes(path, tag):
     """One control at a time; the ones every model shares are turned on one model only."""
-    keys = [key for key in widgets(open_page(path, model=TITLES[tag])) if tag == "mlp" or key.startswith(f"{tag}.")]
+    query = {"model": TITLES[tag]} if tag else {}
+    keys = [key for key in widgets(open_page(path, **query)) if tag in ("", "mlp") or key.startswith(f"{tag}.")]
     failed = []
     for key in keys:
-        for value in list(extremes(widgets(open_page(path, model=TITLES[tag]))[key])):
-            app = open_page(path, model=TITLES[tag])
+        for value in list(extremes(widgets(open_page(path, **query))[key])):
+            app = open_page(path, **query)
             widgets(app)[key].set_value(value)
             run_to_the_end(app)
             failed += [f"{key}={value!r}: {message}" for message in errors(app)]
