@@ -19,8 +19,9 @@ LARGEST_LINK = 4096
 
 
 def encode_spec(spec: Spec[Any]) -> str:
-    """A spec as text for a link."""
-    return base64.urlsafe_b64encode(zlib.compress(msgspec.msgpack.encode(spec), 9)).decode().rstrip("=")
+    """A spec with the name of its kind as text for a link."""
+    packed = msgspec.msgpack.encode((type(spec).__name__, spec))
+    return base64.urlsafe_b64encode(zlib.compress(packed, 9)).decode().rstrip("=")
 
 
 def decode_spec(text: str, kind: type[S]) -> S | None:
@@ -30,8 +31,10 @@ def decode_spec(text: str, kind: type[S]) -> S | None:
     try:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         unpacker = zlib.decompressobj()
-        spec: S = msgspec.msgpack.decode(unpacker.decompress(packed, 16 * LARGEST_LINK), type=kind)
-        return spec
+        name, spec = msgspec.msgpack.decode(
+            unpacker.decompress(packed, 16 * LARGEST_LINK), type=tuple[str, msgspec.Raw]
+        )
+        return msgspec.msgpack.decode(spec, type=kind) if name == kind.__name__ else None
     except (ValueError, binascii.Error, zlib.error, msgspec.MsgspecError):
         return None
 
@@ -46,7 +49,7 @@ def draw_pin(spec: Spec[Any]) -> None:
     """The button that pins `spec` as A, or lets go of A; an A that cannot be read is dropped with a word."""
     text = st.query_params.get(PARAMETER)
     if text and decode_spec(text, type(spec)) is None:
-        st.toast("The pinned run in this link cannot be read, so nothing is compared.", icon=":material/keep_off:")
+        st.toast("The pinned A is no run of this kind, so nothing is compared.", icon=":material/keep_off:")
         _unpin()
         text = None
     if text:

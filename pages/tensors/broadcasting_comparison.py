@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import streamlit as st
-
 from engine.runner.contract import Spec
 from pages.shared.jobs import compute_beside
-from pages.shared.pin import PARAMETER, encode_spec, pinned_spec
+from pages.shared.pin import pinned_spec
 
 S = TypeVar("S", bound=Spec[Any])
 
@@ -16,8 +14,5 @@ S = TypeVar("S", bound=Spec[Any])
 def beside(kind: type[S]) -> tuple[S, Any] | None:
     """The pinned spec of this kind with its result; None where A is of another section or has no result."""
     pinned = pinned_spec(kind)
-    # Unknown fields are ignored in decoding, so a spec of another kind may read as the default of this one.
-    if pinned is None or encode_spec(pinned) != st.query_params.get(PARAMETER):
-        return None
-    result = compute_beside(pinned, "A", slot="pinned")
-    return None if result is None else (pinned, result)
+    result = compute_beside(pinned, "A", slot="pinned") if pinned is not None else None
+    return None if pinned is None or result is None else (pinned, result)

@@ -49,10 +49,10 @@ def test_a_value_out_of_range_is_ignored() -> None:
     import msgspec
 
     raw = msgspec.msgpack.decode(zlib.decompress(base64.urlsafe_b64decode(encode_spec(SPEC) + "==")))
-    raw["model"]["batch"] = 10**9
+    raw[1]["model"]["batch"] = 10**9
     assert decode_spec(packed(msgspec.msgpack.encode(raw)), GraphSpec) is None
 
 
 def test_a_spec_of_another_page_does_not_become_this_page() -> None:
-    other = encode_spec(MachineSpec())
-    assert decode_spec(other, GraphSpec) in (None, GraphSpec())
+    assert decode_spec(encode_spec(MachineSpec()), GraphSpec) is None
+    assert decode_spec(encode_spec(GraphSpec()), MachineSpec) is None
