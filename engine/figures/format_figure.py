@@ -18,7 +18,7 @@ OVERLAYS = {
 }
 OVERLAY_SIZES = {"format_lost": 21, "format_gained": 19, "format_copy": 21, "hidden_copy": 19}
 LINE_PIXELS, NAMED_LINE_PIXELS = 25, 36
-READABLE_WIDTH, CHARACTER_WIDTH = 800, 5.6
+READABLE_WIDTH, CHARACTER_WIDTH = 800, 6.4
 """Pixels of the picture in a window 1280 wide, and of a letter of the names under the marks."""
 FEWEST_LETTERS = 4
 LABEL_LETTERS = 24

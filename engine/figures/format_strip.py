@@ -239,7 +239,7 @@ def words_of(op: Operation) -> str:
     if op.copied_bytes:
         lines.append(f"copies {format_bytes(op.copied_bytes)}")
     if op.hidden_bytes:
-        lines.append(f"{format_count(op.hidden_copies)} copies in its kernel, {format_bytes(op.hidden_bytes)}")
+        lines.append(f"copies in its kernel: {format_count(op.hidden_copies)}, {format_bytes(op.hidden_bytes)}")
     return "\n".join(lines)
 
 

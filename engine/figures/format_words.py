@@ -15,6 +15,11 @@ MIXED = (
     "Its operands came in different formats, and the first one decided. Write the channels_last one first, or make the "
     "other with `torch.ones_like(x)` or `.to(memory_format=torch.channels_last)`."
 )
+GRADIENT = "Keep the format in the forward of this line, and the gradient comes back in it."
+GRADIENT_SUM = (
+    "Autograd adds the gradients of a tensor that was used twice. They came in different formats, and the first one "
+    "decided; the contiguous one comes from an operation nearer to the loss."
+)
 INSTANCE_NORM = (
     "Instance norm always copies into contiguous; group norm with as many groups as channels computes the same and "
     "keeps channels_last."
@@ -106,8 +111,8 @@ def laid_out(tensor: TensorFormat) -> str:
 def remedy(operation: Operation) -> str:
     """What would keep channels_last at an operation that loses it."""
     text = operation.source.text if operation.source else ""
-    if operation.phase in ("backward", "recompute") and not _has_mixed_operands(operation):
-        return "Keep the format in the forward of this line, and the gradient comes back in it."
+    if operation.phase == "backward":
+        return GRADIENT_SUM if _has_mixed_operands(operation) else GRADIENT
     if operation.name == "aten::cat":
         return "`torch.cat` keeps channels_last only when every input is: convert the odd one."
     if _has_mixed_operands(operation):

@@ -46,11 +46,15 @@ def _report(spec: FormatSpec, trace: FormatTrace, picture: Callable[[Theme], str
         picture("dark"),
         title=_title(spec),
         numbers=numbers,
-        notes=(headline(spec, trace)[1],),
+        notes=(_plain(headline(spec, trace)[1]),),
         tables=(events_table(trace), parameters_table(trace)),
         spec=as_json(spec),
         script=script_for(spec),
     )
+
+
+def _plain(markdown: str) -> str:
+    return markdown.replace("**", "").replace("`", "").replace("*", "")
 
 
 def _formatted(value: float, unit: str) -> str:

@@ -77,7 +77,7 @@ def draw_picture(spec: FormatSpec, pinned: FormatSpec | None) -> None:
     left_out = ", the others have no image or keep books" if strip.drawn < strip.total else ""
     st.caption(f"{strip.drawn} of {strip.total} operations drawn{left_out}. Click one for its tensors.")
     draw_key_numbers(key_numbers(trace), key_numbers(run(pinned)) if pinned else None)
-    draw_operation(_selected(trace, event) or _first_of_interest(trace))
+    draw_operation(_selected(trace, event) or _first_of_interest(spec, trace))
 
 
 def _selected(trace: FormatTrace, event: object) -> Operation | None:
@@ -88,9 +88,9 @@ def _selected(trace: FormatTrace, event: object) -> Operation | None:
     return trace.operations[number] if inside else None  # type: ignore[index]
 
 
-def _first_of_interest(trace: FormatTrace) -> Operation | None:
-    """The first that the sentence above speaks of."""
-    events = [op for op in trace.operations if op.event in ("loses", "gains")]
-    if trace.lost_at is not None and not any(op.event == "gains" for op in events[:1]):
-        return trace.operations[trace.lost_at]
-    return events[0] if events else None
+def _first_of_interest(spec: FormatSpec, trace: FormatTrace) -> Operation | None:
+    """The one that the sentences speak of: a loss, or in a contiguous model where channels_last appears."""
+    if spec.model.memory_format == "contiguous":
+        return next((op for op in trace.operations if op.event == "gains"), None)
+    lost = trace.lost_in_backward if trace.lost_at is None else trace.lost_at
+    return None if lost is None else trace.operations[lost]

@@ -37,9 +37,10 @@ def _draw_copies(operation: Operation) -> None:
     if operation.copied_bytes:
         st.caption(f"The operation is a copy of {format_bytes(operation.copied_bytes)}.")
     if operation.hidden_bytes:
+        copies = "a copy" if operation.hidden_copies == 1 else f"{operation.hidden_copies} copies"
         st.caption(
-            f"Inside its kernel {operation.hidden_copies} copies moved {format_bytes(operation.hidden_bytes)}: the "
-            "profiler saw them, strides in and out do not show them."
+            f"Inside its kernel {copies} moved {format_bytes(operation.hidden_bytes)}: seen by the profiler, not in "
+            "the strides in and out."
         )
 
 

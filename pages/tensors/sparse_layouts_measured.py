@@ -158,8 +158,8 @@ def draw_times(spec: MatmulTimingSpec, exports: DeltaGenerator) -> None:
     right = f"{spec.size} x {spec.right_columns}" if spec.right_columns else f"a vector of {spec.size}"
     st.caption(
         f"{spec.size} x {spec.size} times {right}, {spec.dtype}, {spec.threads} thread: dense and all layouts in the "
-        f"same interleaved rounds, median of paired ratios, on this machine, now. Bytes turn at a density of their own, "
-        f"see the section *Bytes*. Conversion to sparse is not counted."
+        f"same interleaved rounds, median of paired ratios, on this machine, now. Bytes turn at a density of their "
+        f"own, see the section *Bytes*. Conversion to sparse is not counted."
     )
 
 

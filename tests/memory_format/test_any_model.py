@@ -9,15 +9,16 @@ from torch import nn
 from engine import recorded
 from engine.memory_format import trace_formats
 from engine.models.spec import EXPRESSIONS, Expression, ModelSpec
-from tests.memory_format.tracing import conv_net, traced
+from tests.memory_format.tracing import conv_net, differs_in_kind, quick, traced
 from tests.models.families import CONV_BLOCKS, NETWORKS, RAISING, label
 
 CL = torch.channels_last
 OTHERS = [a for a in NETWORKS if type(a).__name__ not in ("ConvNet", "ResNet")]
+FIRST_OF_THEIR_KIND = list({type(a): a for a in reversed(OTHERS)}.values())
 MODES = ("no_grad", "inference_mode", "detach")
 
 
-@pytest.mark.parametrize("architecture", OTHERS, ids=label)
+@pytest.mark.parametrize("architecture", quick(OTHERS, FIRST_OF_THEIR_KIND.__contains__), ids=label)
 def test_a_network_without_images_is_followed(architecture):
     trace = traced(ModelSpec(architecture=architecture))
     assert trace.error is None
@@ -41,7 +42,7 @@ def test_gradient_modes_end_before_backward_and_keep_the_forward(block, mode):
     assert (trace.lost_at is None) == (block == "attention")
 
 
-@pytest.mark.parametrize("block", CONV_BLOCKS)
+@pytest.mark.parametrize("block", quick(CONV_BLOCKS, differs_in_kind))
 def test_autocast_keeps_the_verdict_of_every_block(block):
     """Casts are copies, and they keep the format: the same line loses it as without them."""
     plain, cast = traced(conv_net(block)), traced(conv_net(block, autocast="bfloat16"))

@@ -15,7 +15,7 @@ from engine.figures.format_svg import strip_svg
 from engine.figures.format_words import headline
 from engine.memory_format.spec import FormatSpec
 from engine.models.spec import ModelSpec, ResNet
-from tests.memory_format.tracing import conv_net, lost, traced
+from tests.memory_format.tracing import conv_net, differs_in_kind, lost, quick, traced
 from tests.models.families import CONV_BLOCKS
 
 RESNET = ModelSpec(architecture=ResNet(image_size=64, classes=7), memory_format="channels_last")
@@ -27,7 +27,11 @@ def cells_of(strip):
 
 
 @pytest.mark.parametrize("shown", ["images", "every operation"])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: getattr(model.architecture, "block", "resnet18"))
+@pytest.mark.parametrize(
+    "model",
+    quick(MODELS, lambda m: m is RESNET or differs_in_kind(m.architecture.block)),
+    ids=lambda model: getattr(model.architecture, "block", "resnet18"),
+)
 def test_every_operation_has_one_cell_or_stands_behind_an_equal_block(model, shown):
     trace = traced(model)
     strip = build_strip(trace, shown)

@@ -12,7 +12,7 @@ from engine.memory_format.experiment import build_converted
 from engine.memory_format.order import format_of
 from engine.memory_format.spec import FormatSpec
 from engine.models.spec import ConvNet, Mlp, ModelSpec, ResNet
-from tests.memory_format.tracing import conv_net, forward, lost, traced
+from tests.memory_format.tracing import conv_net, differs_in_kind, forward, lost, quick, traced
 from tests.models.families import CONV_BLOCKS
 
 CL = torch.channels_last
@@ -58,7 +58,7 @@ def arithmetic(shape: tuple[int, ...], stride: tuple[int, ...]) -> str:
 
 
 @pytest.mark.parametrize("memory_format", FORMATS)
-@pytest.mark.parametrize("block", CONV_BLOCKS)
+@pytest.mark.parametrize("block", quick(CONV_BLOCKS, differs_in_kind))
 def test_every_recorded_format_follows_from_its_strides(block, memory_format):
     seen = 0
     for op in traced(conv_net(block, memory_format)).operations:
@@ -72,7 +72,7 @@ def test_every_recorded_format_follows_from_its_strides(block, memory_format):
 
 
 @pytest.mark.parametrize("memory_format", FORMATS)
-@pytest.mark.parametrize("block", CONV_BLOCKS)
+@pytest.mark.parametrize("block", quick(CONV_BLOCKS, differs_in_kind))
 def test_strides_at_module_boundaries_are_those_hooks_see(block, memory_format):
     """The last tensor that an operation of a leaf module returns is what its forward hook gets."""
     model = conv_net(block, memory_format)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
+from typing import Any
+
+import pytest
 
 from engine import run
 from engine.memory_format.spec import FormatSpec, FormatTrace, Operation
@@ -26,3 +30,13 @@ def forward(trace: FormatTrace) -> list[Operation]:
 def lost(trace: FormatTrace) -> Operation:
     assert trace.lost_at is not None
     return trace.operations[trace.lost_at]
+
+
+def quick(values: Iterable[Any], kept: Callable[[Any], bool]) -> list[Any]:
+    """Test parameters of which the default suite runs the kept ones, the slow one all."""
+    return [pytest.param(value, marks=[] if kept(value) else [pytest.mark.slow]) for value in values]
+
+
+def differs_in_kind(block: Any) -> bool:
+    """Blocks that stand for the others: a copying reshape, permutes, a product of two formats."""
+    return block in ("channel_shuffle", "convnext", "one_hot_first")
