@@ -17,6 +17,8 @@ from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import layout_downloads
 
+FEW_ROWS = 6
+
 
 def draw_coalesce(spec: SparseSpec, exports: DeltaGenerator) -> None:
     """Raw and coalesced entries, which were added up, and what squaring raw values would get wrong."""
@@ -65,7 +67,9 @@ def _draw_sums(trace: SparseTrace, coalesce: Coalesce) -> None:
         st.info("No two entries share a place, so there is nothing to add up.", icon=":material/info:")
         st.button("Use the pattern with duplicates", key="sparse.duplicate", on_click=_use_duplicates)
     st.markdown("**What was added up**")
-    st.dataframe(merged if not merged.empty else table, hide_index=True, width="stretch", height=260)
+    shown = merged if not merged.empty else table
+    height = 260 if len(shown) > FEW_ROWS else "content"
+    st.dataframe(shown, hide_index=True, width="stretch", height=height)
 
 
 def _use_duplicates() -> None:

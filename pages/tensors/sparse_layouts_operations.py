@@ -80,7 +80,12 @@ def _draw_one(supports: list[Support]) -> None:
     found = [next(probe for probe in support.probes if probe.operation == chosen) for support in supports]
     names = [support.layout.upper() for support in supports]
     words = [f"{SYMBOLS[probe.outcome]} {outcome_words(probe)}" for probe in found]
-    st.dataframe(pd.DataFrame({"layout": names, "outcome": words}), hide_index=True, width="stretch")
+    st.dataframe(
+        pd.DataFrame({"layout": names, "outcome": words}),
+        hide_index=True,
+        width="stretch",
+        column_config={"layout": st.column_config.TextColumn(width=70)},
+    )
     errors = {name: probe.error for name, probe in zip(names, found, strict=True) if probe.error is not None}
     if errors:
         with st.expander("PyTorch's full words", key="sparse.words"):

@@ -68,8 +68,23 @@ def test_compressed_arrays_are_what_two_loops_over_the_dense_matrix_give(rows, c
 
 
 @pytest.mark.parametrize("pattern", get_args(Pattern))
+def test_every_pattern_is_the_same_matrix_in_every_layout(pattern):
+    check_every_layout(pattern, "float32")
+
+
 @pytest.mark.parametrize("dtype", get_args(Dtype))
-def test_every_layout_is_the_dense_matrix_or_pytorch_says_why_not(pattern, dtype):
+def test_every_dtype_is_the_same_matrix_in_every_layout_or_pytorch_says_why_not(dtype):
+    check_every_layout("duplicates", dtype)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", get_args(Pattern))
+@pytest.mark.parametrize("dtype", get_args(Dtype))
+def test_every_pattern_in_every_dtype(pattern, dtype):
+    check_every_layout(pattern, dtype)
+
+
+def check_every_layout(pattern, dtype):
     found = trace(pattern=pattern, dtype=dtype, rows=12, columns=12)
     for layout in found.layouts:
         if layout.error is not None:
