@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -68,7 +70,7 @@ def _draw_sums(trace: SparseTrace, coalesce: Coalesce) -> None:
         st.button("Use the pattern with duplicates", key="sparse.duplicate", on_click=_use_duplicates)
     st.markdown("**What was added up**")
     shown = merged if not merged.empty else table
-    height = 260 if len(shown) > FEW_ROWS else "content"
+    height: int | Literal["content"] = 260 if len(shown) > FEW_ROWS else "content"
     st.dataframe(shown, hide_index=True, width="stretch", height=height)
 
 
