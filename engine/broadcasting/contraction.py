@@ -21,9 +21,9 @@ from engine.broadcasting.equation import (
 from engine.broadcasting.operands import attempt
 from engine.broadcasting.results import Dispatched, Einsum
 from engine.broadcasting.spec import EinsumSpec
+from engine.pytorch_said import PyTorchSaid
 from engine.recorded import DispatchMode, storage_of
 from engine.runner.contract import Price, ProgressSink
-from engine.storage.spec import PyTorchSaid
 
 COMPUTED_FLOPS = 200_000_000
 COMPUTED_ELEMENTS = 1 << 22

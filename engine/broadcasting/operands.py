@@ -11,8 +11,7 @@ import torch
 from torch.nn.functional import mse_loss
 
 from engine.broadcasting.spec import BroadcastSpec, Operand
-from engine.runner.faults import is_memory_error
-from engine.storage.spec import PyTorchSaid
+from engine.pytorch_said import PyTorchSaid, said
 
 T = TypeVar("T")
 Value = torch.Tensor | bool | int | float | complex
@@ -57,9 +56,7 @@ def attempt(call: Callable[[], T]) -> tuple[T | None, PyTorchSaid | None]:
     try:
         return call(), None
     except Exception as error:
-        if is_memory_error(error):
-            raise
-        return None, PyTorchSaid(type(error).__name__, str(error))
+        return None, said(error)
 
 
 def listen(call: Callable[[], T]) -> tuple[T, tuple[str, ...]]:

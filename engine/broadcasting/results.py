@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Result
-from engine.storage.spec import PyTorchSaid
 
 
 class OperandGradient(msgspec.Struct, frozen=True):

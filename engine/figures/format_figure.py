@@ -6,8 +6,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from engine.figures.chart_style import styled
 from engine.figures.format_strip import Cell, Row, Strip
-from engine.figures.palette import BACKGROUND, LINE, MUTED, TEXT, Theme, meaning
+from engine.figures.palette import BACKGROUND, LINE, MUTED, Theme, meaning
 
 SYMBOLS = {"channels_last": "square", "contiguous": "circle", "other_strides": "diamond", "no_image": "hexagon"}
 OVERLAYS = {
@@ -107,14 +108,13 @@ def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int)
     _add_heading(figure, 0, "forward, top to bottom", theme)
     if strip.backward_columns:
         _add_heading(figure, strip.forward_columns + GAP, "backward, bottom to top", theme)
-    figure.update_layout(
-        height=96 + line_pixels * (strip.lines + 1),
+    styled(
+        figure,
+        96 + line_pixels * (strip.lines + 1),
+        theme,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
-        font={"color": TEXT[theme]},
         hoverlabel={"align": "left", "font": {"family": "monospace", "size": 12}},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
     )
 
 

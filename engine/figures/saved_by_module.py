@@ -6,8 +6,9 @@ from collections import Counter
 
 import plotly.graph_objects as go
 
+from engine.figures.chart_style import styled
 from engine.figures.fold import forward_order
-from engine.figures.palette import LINE, TEXT, Theme, meaning
+from engine.figures.palette import LINE, Theme, meaning
 from engine.figures.units import BYTE_UNITS, format_bytes, format_exact_bytes
 from engine.graph.spec import Graph
 
@@ -54,15 +55,8 @@ def draw_saved_by_module(graph: Graph, theme: Theme = "light") -> go.Figure:
 
 
 def _styled(figure: go.Figure, rows: int, unit: str, theme: Theme) -> go.Figure:
-    figure.update_layout(
-        barmode="stack",
-        height=110 + 24 * max(rows, 3),
-        margin={"l": 8, "r": 8, "t": 36, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        font={"color": TEXT[theme]},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-    )
+    margin = {"l": 8, "r": 8, "t": 36, "b": 40}
+    styled(figure, 110 + 24 * max(rows, 3), theme, barmode="stack", margin=margin)
     figure.update_yaxes(autorange="reversed", automargin=True, type="category")
     figure.update_xaxes(title=f"saved for backward, {unit}", gridcolor=LINE[theme], zeroline=False)
     return figure

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from engine.figures.chart_style import styled
 from engine.figures.palette import SURFACE as SURFACES
 from engine.figures.palette import TEXT, Theme, meaning, mix
 from engine.sparse.results import Probe, ProbeOutcome, Support
@@ -77,14 +78,8 @@ def draw_support(supports: Sequence[Support], theme: Theme = "light") -> go.Figu
     )
     figure.update_yaxes(autorange="reversed", automargin=True, type="category", tickfont={"family": "monospace"})
     figure.update_xaxes(side="top", fixedrange=True)
-    figure.update_layout(
-        height=60 + ROW_PIXELS * len(operations),
-        margin={"l": 8, "r": 8, "t": 34, "b": 8},
-        font={"color": TEXT[theme]},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-    )
-    return figure
+    height = 60 + ROW_PIXELS * len(operations)
+    return styled(figure, height, theme, margin={"l": 8, "r": 8, "t": 34, "b": 8})
 
 
 def _steps(colours: Sequence[str]) -> list[tuple[float, str]]:

@@ -7,7 +7,8 @@ import math
 import plotly.graph_objects as go
 
 from engine.figures.axis import nice_ticks
-from engine.figures.palette import CATEGORICAL, LINE, TEXT, Theme
+from engine.figures.chart_style import grid_colour, styled
+from engine.figures.palette import CATEGORICAL, TEXT, Theme
 from engine.figures.timing_chart import DASHES, SYMBOLS
 from engine.figures.units import format_bytes, format_count, format_exact_bytes
 from engine.sparse.matrix import LAYOUTS
@@ -42,20 +43,11 @@ def draw_weights(weights: Weights, theme: Theme = "light") -> go.Figure:
 def finish(figure: go.Figure, densities: list[float], theme: Theme) -> go.Figure:
     """The density axis, and the look that all charts over density share."""
     ticks = nice_ticks(min(densities), max(densities)) if densities else []
-    grid = "rgba(109,122,139,0.25)" if theme == "dark" else "rgba(141,153,168,0.3)"
+    grid = grid_colour(theme)
     figure.update_xaxes(type="log", title="density: share of cells that are stored (log scale)", tickvals=ticks)
     figure.update_xaxes(ticktext=[density_text(tick) for tick in ticks], gridcolor=grid, zeroline=False)
     figure.update_yaxes(gridcolor=grid, zeroline=False)
-    figure.update_layout(
-        height=440,
-        margin={"l": 8, "r": 16, "t": 36, "b": 56},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        font={"color": TEXT[theme]},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"bordercolor": LINE[theme]},
-    )
-    return figure
+    return styled(figure, 440, theme)
 
 
 def density_text(density: float) -> str:

@@ -9,7 +9,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from engine.figures.axis import nice_ticks
-from engine.figures.palette import CATEGORICAL, LINE, MUTED, TEXT, Theme
+from engine.figures.chart_style import grid_colour, styled
+from engine.figures.palette import CATEGORICAL, MUTED, TEXT, Theme
 from engine.figures.units import format_count, format_significant, format_time
 from engine.timing.crossover import quartiles
 from engine.timing.spec import Comparison, Crossover, Ratio, Series
@@ -50,7 +51,7 @@ def ratio_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
         tickvals=ticks,
         ticktext=[f"{tick:g}×" for tick in ticks],
         title=f"time / time of {comparison.names[0]} ({comparison.clock} time, {comparison.rounds} rounds, log scale)",
-        gridcolor=_faint(theme),
+        gridcolor=grid_colour(theme),
         zeroline=False,
     )
     figure.update_yaxes(
@@ -62,7 +63,7 @@ def ratio_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
         zeroline=False,
     )
     figure.add_vline(x=1.0, line={"color": TEXT[theme], "width": 1.5, "dash": "dash"})
-    return _styled(figure, 110 + ROW_PIXELS * len(comparison.ratios), theme)
+    return styled(figure, 110 + ROW_PIXELS * len(comparison.ratios), theme)
 
 
 def _row_title(ratio: Ratio, colour: str) -> str:
@@ -139,9 +140,9 @@ def sweep_chart(
         across, up = nice_ticks(min(sizes), max(sizes)), nice_ticks(min(times), max(times))
         figure.update_xaxes(tickvals=across, ticktext=[x_text(tick) for tick in across])
         figure.update_yaxes(tickvals=up, ticktext=[format_time(tick) for tick in up], range=_height(times, crossovers))
-    figure.update_xaxes(type="log", title=f"{x_title} (log scale)", gridcolor=_faint(theme), zeroline=False)
-    figure.update_yaxes(type="log", title=f"{y_title} (log scale)", gridcolor=_faint(theme), zeroline=False)
-    return _styled(figure, 420, theme)
+    figure.update_xaxes(type="log", title=f"{x_title} (log scale)", gridcolor=grid_colour(theme), zeroline=False)
+    figure.update_yaxes(type="log", title=f"{y_title} (log scale)", gridcolor=grid_colour(theme), zeroline=False)
+    return styled(figure, 420, theme)
 
 
 def _height(times: Sequence[float], crossovers: Sequence[Crossover]) -> list[float]:
@@ -202,20 +203,3 @@ def _add_crossover(figure: go.Figure, crossover: Crossover, number: int, words: 
 def colour_of(number: int, theme: Theme) -> str:
     """The accent of line `number`; the same in every chart of a page."""
     return CATEGORICAL[number % len(CATEGORICAL)][theme == "dark"]
-
-
-def _faint(theme: Theme) -> str:
-    return "rgba(109,122,139,0.25)" if theme == "dark" else "rgba(141,153,168,0.3)"
-
-
-def _styled(figure: go.Figure, height: int, theme: Theme) -> go.Figure:
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 16, "t": 36, "b": 56},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        font={"color": TEXT[theme]},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hoverlabel={"bordercolor": LINE[theme]},
-    )
-    return figure

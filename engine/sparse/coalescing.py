@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import torch
 
+from engine.pytorch_said import PyTorchSaid, said
 from engine.recorded import read_coo
 from engine.sparse.build import count_entries
-from engine.sparse.reading import read_layout, said, value_text
+from engine.sparse.reading import read_layout, value_text
 from engine.sparse.results import Coalesce
-from engine.storage.spec import PyTorchSaid
 
 T = TypeVar("T")
 

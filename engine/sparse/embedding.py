@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 
 import torch
 
+from engine.pytorch_said import said
 from engine.recorded import read_coo
 from engine.runner.contract import Price, ProgressSink
 from engine.sparse.build import count_entries
-from engine.sparse.reading import said, value_text
+from engine.sparse.reading import value_text
 from engine.sparse.results import EmbeddingGrad, OptimizerTrial
 from engine.sparse.spec import EmbeddingGradSpec
 

@@ -8,10 +8,11 @@ from typing import get_args
 import msgspec
 import torch
 
+from engine.pytorch_said import said
 from engine.runner.contract import ProgressSink
 from engine.sparse.build import MEMBERS, TORCH_LAYOUTS, arrays_of, build_coo, build_dense, to_layout
 from engine.sparse.matrix import LayoutName, Matrix
-from engine.sparse.reading import comparable, read_member, said
+from engine.sparse.reading import comparable, read_member
 from engine.sparse.results import Invariants, Unchecked, Violation
 from engine.sparse.spec import Corruption, InvariantsSpec, UncheckedSpec
 

@@ -9,13 +9,12 @@ from typing import Literal
 
 import torch
 
+from engine.pytorch_said import PyTorchSaid, said
 from engine.runner.contract import Price, ProgressSink
 from engine.sparse.build import to_layout
 from engine.sparse.matrix import LayoutName
-from engine.sparse.reading import said
 from engine.sparse.results import BreakEven, MatmulTiming, TimingPoint
 from engine.sparse.spec import MatmulTimingSpec
-from engine.storage.spec import PyTorchSaid
 from engine.timing import compare
 from engine.timing.spec import Ratio
 

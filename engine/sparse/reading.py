@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 
-from engine.runner.faults import is_memory_error
+from engine.pytorch_said import said
 from engine.sparse.build import MEMBERS, arrays_of, count_entries
 from engine.sparse.matrix import LayoutName
 from engine.sparse.results import Fact, LayoutArrays, Member
-from engine.storage.spec import PyTorchSaid
 
 QUESTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "stride()": lambda tensor: tuple(tensor.stride()),
@@ -30,13 +29,6 @@ QUESTIONS: dict[str, Callable[[torch.Tensor], Any]] = {
     "is_leaf": lambda tensor: tensor.is_leaf,
 }
 """Asked of every layout; what a dense tensor answers, a sparse one may refuse or answer differently."""
-
-
-def said(error: BaseException) -> PyTorchSaid:
-    """The error's type and own text; one that means memory ran out is raised again."""
-    if is_memory_error(error):
-        raise error
-    return PyTorchSaid(type(error).__name__, str(error))
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Result
 from engine.sparse.entries import Entry
 from engine.sparse.matrix import LayoutName
-from engine.storage.spec import PyTorchSaid
 from engine.timing.spec import Comparison
 
 

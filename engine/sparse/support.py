@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 import torch
 
+from engine.pytorch_said import said
 from engine.runner.contract import ProgressSink
 from engine.sparse.build import TORCH_LAYOUTS, count_entries, to_layout
 from engine.sparse.matrix import LayoutName
 from engine.sparse.probed import PROBES, Operands, Operation
-from engine.sparse.reading import comparable, listening, said
+from engine.sparse.reading import comparable, listening
 from engine.sparse.results import Probe, ProbeOutcome, Support
 from engine.sparse.spec import SupportSpec
 

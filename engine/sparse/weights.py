@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import torch
 
+from engine.pytorch_said import said
 from engine.runner.contract import Price, ProgressSink
 from engine.sparse.build import MEMBERS, arrays_of, to_layout
 from engine.sparse.matrix import LAYOUTS, LayoutName
-from engine.sparse.reading import said
 from engine.sparse.results import WeightCurve, WeightPoint, Weights
 from engine.sparse.spec import WeightsSpec, density_ladder
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import torch
 
 from engine.devices import require_device
+from engine.pytorch_said import said
 from engine.runner.contract import MEBIBYTE, Price, ProgressSink
 from engine.runner.faults import size
 from engine.storage.build import build_chain, meta_chain, price_layout, view_bytes
-from engine.storage.spec import Cost, CostOperation, CostSpec, OutputFormat, PyTorchSaid
+from engine.storage.spec import Cost, CostOperation, CostSpec, OutputFormat
 from engine.timing import compare
 from engine.timing.spec import Comparison
 
@@ -69,9 +70,8 @@ def measure_cost(spec: CostSpec, progress: ProgressSink) -> Cost:
             operate = operation_on(view, spec.operation)
             output = operate(view)
         except REFUSALS as error:
-            said = PyTorchSaid(type(error).__name__, str(error))
             return Cost(
-                operation=spec.operation, comparison=None, break_even_calls=None, is_contiguous=False, error=said
+                operation=spec.operation, comparison=None, break_even_calls=None, is_contiguous=False, error=said(error)
             )
         comparison = None if view.is_contiguous() else _compared(spec, view, operate, progress)
     return _described(spec, view, output, comparison)

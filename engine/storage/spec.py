@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Result, Spec, check_ranges
 from engine.storage.dtypes import Dtype, is_differentiable
 from engine.storage.operations import LARGEST_ENTRIES, Step
@@ -59,13 +60,6 @@ class Layout(Result, frozen=True, kw_only=True):
     is_conj: bool
     is_neg: bool
     unavailable: str = ""
-
-
-class PyTorchSaid(msgspec.Struct, frozen=True):
-    """An error PyTorch raised as the lesson: its type and original text."""
-
-    type: str
-    message: str
 
 
 class StepOutcome(msgspec.Struct, frozen=True):

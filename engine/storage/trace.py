@@ -10,13 +10,13 @@ from typing import Literal
 
 import torch
 
+from engine.pytorch_said import PyTorchSaid, said
 from engine.recorded import storage_of
-from engine.runner.faults import is_memory_error
 from engine.storage.apply import StepRefused, apply_step
 from engine.storage.contents import read_contents
 from engine.storage.inspect import Known, inspect_layout
 from engine.storage.operations import Step
-from engine.storage.spec import Layout, PyTorchSaid, StepOutcome, StorageContents, ViewAttempt
+from engine.storage.spec import Layout, StepOutcome, StorageContents, ViewAttempt
 
 
 @dataclass
@@ -98,14 +98,7 @@ def attempt(call: Callable[[], torch.Tensor]) -> tuple[torch.Tensor | None, PyTo
     except StepRefused:
         raise
     except Exception as error:
-        if is_memory_error(error):
-            raise
         return None, said(error)
-
-
-def said(error: Exception) -> PyTorchSaid:
-    """An error as data."""
-    return PyTorchSaid(type(error).__name__, str(error))
 
 
 @contextmanager

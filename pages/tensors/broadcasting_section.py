@@ -16,7 +16,7 @@ from engine.figures.broadcasting_table import alignment_html
 from engine.figures.cells import CellScene, encode_cells
 from engine.figures.palette import Theme
 from engine.figures.units import format_bytes, format_shape
-from engine.storage.spec import PyTorchSaid
+from engine.pytorch_said import PyTorchSaid
 from pages.shared.cells_component import show_cells
 from pages.shared.fields import ints_text
 from pages.shared.key_numbers import draw_key_numbers

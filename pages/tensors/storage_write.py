@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from engine.storage.spec import LayoutTrace, NameAfterWrite, PyTorchSaid, WriteReport
+from engine.pytorch_said import PyTorchSaid
+from engine.storage.spec import LayoutTrace, NameAfterWrite, WriteReport
 from pages.tensors.storage_cards import tensor_name
 
 ASK = (
