@@ -16,7 +16,7 @@ from pages.tensors.storage_cards import draw_attributes, draw_cards
 from pages.tensors.storage_controls import current_spec, draw_controls
 from pages.tensors.storage_cost import draw_cost
 from pages.tensors.storage_exports import downloads
-from pages.tensors.storage_numbers import key_numbers
+from pages.tensors.storage_numbers import address_words, key_numbers
 from pages.tensors.storage_picture import draw_picture, draw_shown
 from pages.tensors.storage_view_check import draw_view_check
 from pages.tensors.storage_write import draw_write
@@ -42,6 +42,8 @@ draw_exports(exports, downloads(spec, trace))
 draw_shown()
 draw_picture(spec)
 draw_key_numbers(key_numbers(trace), key_numbers(before) if before else None)
+if trace.layouts and (words := address_words(trace.layouts[-1])):
+    st.caption(words)
 draw_cards(spec, trace)
 attributes, view_check, write, cost, explanation = st.tabs(TABS, key="storage.details", on_change="rerun")
 if attributes.open:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from engine.storage.addresses import cache_lines
-from engine.storage.spec import LayoutTrace
+import math
+
+from engine.figures.units import format_count
+from engine.storage.addresses import CACHE_LINE_BYTES, AddressFacts, read_addresses
+from engine.storage.spec import Layout, LayoutTrace
 from pages.shared.key_numbers import KeyNumber
 
 
@@ -20,12 +23,36 @@ def key_numbers(trace: LayoutTrace) -> tuple[KeyNumber, ...]:
         KeyNumber("Storage bytes", end.storage_bytes, "bytes", "`tensor.untyped_storage().nbytes()`: what stays alive"),
         KeyNumber("Copied", copied, "bytes", "the new storages that steps of the chain made"),
         KeyNumber("Views", views, "count", "steps whose tensor shares the storage it was given"),
-        KeyNumber("Cache lines", _lines(trace), "count", "64-byte lines that hold an element, from stride and offset"),
+        KeyNumber("Cache lines", _lines(end), "count", "64-byte lines that hold an element, from stride and offset"),
     )
 
 
-def _lines(trace: LayoutTrace) -> int | None:
-    end = trace.layouts[-1]
-    if end.stride is None or end.storage_offset is None:
+def address_words(layout: Layout) -> str:
+    """How the last tensor lies in its storage, in a sentence; "" where it has no strides or no element."""
+    facts = _facts(layout)
+    if facts is None or not facts.numel:
+        return ""
+    few, many = facts.fewest_lines_per_row, facts.most_lines_per_row
+    lines = f"{many} cache line{'s' if many > 1 else ''}" if few == many else f"{few} to {many} cache lines"
+    least = math.ceil(layout.view_bytes / CACHE_LINE_BYTES)
+    words = [f"A row (last dimension) touches {lines} of {CACHE_LINE_BYTES} bytes"]
+    if facts.rows_looked_at < facts.rows:
+        words[0] += f", of the first {format_count(facts.rows_looked_at)} rows"
+    if facts.lines is not None:
+        words.append(f"all elements {format_count(facts.lines)}, where side by side {format_count(least)} would do")
+    if facts.gaps:
+        words.append(f"{format_count(facts.gaps)} places between the first and the last are not read")
+    if facts.overlapping:
+        words.append(f"the most-read place is read by {facts.most_readers or 'many'} indices")
+    return "; ".join(words) + "."
+
+
+def _facts(layout: Layout) -> AddressFacts | None:
+    if layout.stride is None or layout.storage_offset is None:
         return None
-    return cache_lines(end.shape, end.stride, end.storage_offset, end.itemsize)
+    return read_addresses(layout.shape, layout.stride, layout.storage_offset, layout.itemsize)
+
+
+def _lines(layout: Layout) -> int | None:
+    facts = _facts(layout)
+    return None if facts is None else facts.lines

@@ -15,7 +15,7 @@ from pages.shared.fields import parse_ints
 from pages.tensors import storage_starts
 from pages.tensors.storage_and_views_presets import PRESETS
 from pages.tensors.storage_controls import TENSOR_FIELDS, values_of
-from pages.tensors.storage_numbers import key_numbers
+from pages.tensors.storage_numbers import address_words, key_numbers
 from tests.app.pages_under_test import PAGES_FOLDER, errors, open_page
 
 PAGE = PAGES_FOLDER / "tensors" / "01_storage_and_views.py"
@@ -122,6 +122,19 @@ def test_a_question_stands_where_its_link_leads():
     assert len({preset.question for preset in PRESETS}) == len(PRESETS)
     for preset in PRESETS:
         assert spec_of(preset.question)
+
+
+def test_the_words_under_the_picture_count_lines_gaps_and_readers():
+    def words(chain: str, shape=(4, 32)) -> str:
+        return address_words(run(LayoutSpec(shape=shape, steps=parse_chain(chain)), inline=True).layouts[-1])
+
+    # 32 floats are two lines of 64 bytes; a column of them steps two lines at a time
+    assert words("").startswith("A row (last dimension) touches 2 cache lines of 64 bytes; all elements 8, ")
+    assert words(".t()").startswith("A row (last dimension) touches 4 cache lines")
+    # rows 0 and 2, every second column: 32 of the places 0 to 94
+    assert "63 places between the first and the last are not read" in words("[:, ::2][::2]")
+    assert "read by 3 indices" in words(".as_strided((6, 3), (1, 1))")
+    assert words("[:0]") == ""
 
 
 STARTS = [((4, 6), "float32"), ((5, 7), "float32"), ((2, 3, 4), "int64"), ((1, 3, 4, 4), "bool"), ((6, 2), "complex64")]
