@@ -12,6 +12,8 @@ from pages.shared.navigation import PageEntry, discover_pages
 from pages.shared.presets import Preset, apply_preset
 
 OPEN = "open-page"
+AT_FIRST = 6
+"""Questions of a page that are in sight at once."""
 
 
 def presets_of(entry: PageEntry) -> Sequence[Preset]:
@@ -29,12 +31,16 @@ def draw_section_cards() -> None:
         with st.container(border=True, key=f"card.{entry.url_path}"):
             st.page_link(entry.path, label=f"**{entry.title}**", icon=entry.icon)
             st.caption(entry.question)
-            _draw_questions(entry, presets_of(entry))
+            questions = list(enumerate(presets_of(entry)))
+            _draw_questions(entry, questions[:AT_FIRST])
+            if rest := questions[AT_FIRST:]:
+                with st.expander(f"{len(rest)} more questions", type="compact"):
+                    _draw_questions(entry, rest)
 
 
-def _draw_questions(entry: PageEntry, presets: Sequence[Preset]) -> None:
+def _draw_questions(entry: PageEntry, questions: Sequence[tuple[int, Preset]]) -> None:
     with st.grid("auto", min_column_width=300, gap="xsmall"):
-        for number, preset in enumerate(presets):
+        for number, preset in questions:
             st.button(
                 preset.question,
                 key=f"open.{entry.url_path}.{number}",

@@ -8,12 +8,16 @@ import urllib.request
 from pages.shared.navigation import discover_pages
 from pages.shared.section_cards import presets_of
 from tests.browser.pixels import brightness, look
+from tests.browser.visitor import UNFOLD_MS
 
 ASKING = [entry for entry in discover_pages() if entry.section != "start"]
 
 
 def test_cards_show_every_page_with_its_questions(visitor):
     visitor.open()
+    for folded in visitor.page.locator("summary", has_text="more questions").all():
+        folded.click()
+    visitor.page.wait_for_timeout(UNFOLD_MS)
     for entry in ASKING:
         assert entry.title in visitor.text
         assert entry.question in visitor.text
