@@ -72,7 +72,7 @@ def parse_ints(text: str, name: str) -> tuple[int, ...]:
     inside = text.strip().removeprefix("torch.Size").strip("()[] ")
     words = [word for word in SEPARATORS.split(inside) if word]
     for word in words:
-        if not re.fullmatch(r"[+-]?\d{1,12}", word):
+        if not re.fullmatch(r"[+-]?[0-9]{1,12}", word):
             raise ValueError(
                 f"{name} takes whole numbers of at most 12 digits between commas; received {word[:40]!r}. "
                 f"Write it as 4, 6."

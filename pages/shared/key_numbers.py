@@ -20,8 +20,8 @@ class KeyNumber:
     read_from: str
 
 
-NARROWEST = 128
-"""Pixels a number with its label needs."""
+NARROWEST, NARROWEST_PRESENTED = 128, 170
+"""Pixels a number with its label needs, and what it needs in presenter mode."""
 
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": format_bytes,
@@ -33,7 +33,8 @@ _FORMATS: dict[str, Callable[[float], str]] = {
 def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None) -> None:
     """Draw the numbers in one row; with `pinned`, each with its difference to A."""
     before = {number.label: number.value for number in pinned or ()}
-    grid = st.grid("auto", min_column_width=NARROWEST, gap="small")
+    width = NARROWEST_PRESENTED if st.session_state.get("present") else NARROWEST
+    grid = st.grid("auto", min_column_width=width, gap="small")
     for number in numbers:
         grid.metric(
             number.label,

@@ -26,15 +26,30 @@ def encode_spec(spec: Spec[Any]) -> str:
 
 def decode_spec(text: str, kind: type[S]) -> S | None:
     """The spec in a link, validated like any other; None when it is not one of `kind`."""
+    named = _named(text)
+    if named is None or named[0] != kind.__name__:
+        return None
+    try:
+        spec: S = msgspec.msgpack.decode(named[1], type=kind)
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    return spec
+
+
+def kind_in(text: str) -> str | None:
+    """Name of the kind of spec that a link's text holds, None when it holds none."""
+    named = _named(text)
+    return None if named is None else named[0]
+
+
+def _named(text: str) -> tuple[str, msgspec.Raw] | None:
+    """(name of the kind, the packed spec), None for text that is neither."""
     if len(text) > LARGEST_LINK:
         return None
     try:
         packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        unpacker = zlib.decompressobj()
-        name, spec = msgspec.msgpack.decode(
-            unpacker.decompress(packed, 16 * LARGEST_LINK), type=tuple[str, msgspec.Raw]
-        )
-        return msgspec.msgpack.decode(spec, type=kind) if name == kind.__name__ else None
+        named = zlib.decompressobj().decompress(packed, 16 * LARGEST_LINK)
+        return msgspec.msgpack.decode(named, type=tuple[str, msgspec.Raw])
     except (ValueError, binascii.Error, zlib.error, msgspec.MsgspecError):
         return None
 
@@ -47,13 +62,16 @@ def pinned_spec(kind: type[S]) -> S | None:
 
 def draw_pin(spec: Spec[Any]) -> None:
     """The button that pins `spec` as A, or lets go of A; an A that cannot be read is dropped with a word."""
-    text = st.query_params.get(PARAMETER)
-    if text and decode_spec(text, type(spec)) is None:
-        st.toast("The pinned A is no run of this kind, so nothing is compared.", icon=":material/keep_off:")
-        _unpin()
-        text = None
+    text = _kept(type(spec))
     if text:
-        st.button("Unpin A", icon=":material/keep_off:", on_click=_unpin, key="unpin", help="Stop comparing with A")
+        st.button(
+            "Unpin A",
+            icon=":material/keep_off:",
+            on_click=_unpin,
+            args=(type(spec),),
+            key="unpin",
+            help="Stop comparing with A",
+        )
     else:
         st.button(
             "Pin as A",
@@ -65,9 +83,32 @@ def draw_pin(spec: Spec[Any]) -> None:
         )
 
 
+def _kept(kind: type[Spec[Any]]) -> str | None:
+    """A of this kind: the link's, else the one last pinned in this window, which then stands in the link again."""
+    text = st.query_params.get(PARAMETER)
+    if text and decode_spec(text, kind) is not None:
+        _pins()[kind.__name__] = text
+        return text
+    if text and kind_in(text) in (None, kind.__name__):
+        st.toast("The pinned A in this link cannot be read, so nothing is compared.", icon=":material/keep_off:")
+    kept = _pins().get(kind.__name__)
+    if kept:
+        st.query_params[PARAMETER] = kept
+    else:
+        st.query_params.pop(PARAMETER, None)
+    return kept
+
+
+def _pins() -> dict[str, str]:
+    """By kind of spec, as text for the link: a page change takes the link's parameters away."""
+    pins: dict[str, str] = st.session_state.setdefault("pins", {})
+    return pins
+
+
 def _pin(spec: Spec[Any]) -> None:
-    st.query_params[PARAMETER] = encode_spec(spec)
+    st.query_params[PARAMETER] = _pins()[type(spec).__name__] = encode_spec(spec)
 
 
-def _unpin() -> None:
+def _unpin(kind: type[Spec[Any]]) -> None:
+    _pins().pop(kind.__name__, None)
     st.query_params.pop(PARAMETER, None)

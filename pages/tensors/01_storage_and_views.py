@@ -12,7 +12,7 @@ from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.tensors.storage_and_views_presets import PRESETS
-from pages.tensors.storage_cards import draw_attributes, draw_cards
+from pages.tensors.storage_cards import draw_attributes, draw_cards, draw_refusal
 from pages.tensors.storage_controls import current_spec, draw_controls
 from pages.tensors.storage_cost import draw_cost
 from pages.tensors.storage_exports import downloads
@@ -39,6 +39,7 @@ pinned = pinned_spec(LayoutSpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 draw_exports(exports, downloads(spec, trace))
 
+draw_refusal(spec, trace)
 draw_shown()
 draw_picture(spec)
 draw_key_numbers(key_numbers(trace), key_numbers(before) if before else None)

@@ -60,7 +60,6 @@ def draw_cards(spec: LayoutSpec, trace: LayoutTrace) -> None:
     for outcome in trace.outcomes:
         for warning in outcome.warnings:
             st.warning(warning, icon=":material/warning:")
-    _draw_refusal(spec, trace)
 
 
 def _draw_head(number: int, spec: LayoutSpec, outcome: StepOutcome | None) -> None:
@@ -101,7 +100,8 @@ def _draw_layout(layout: Layout) -> None:
     st.markdown("  \n".join(f":gray[{name}] `{value}`" for name, value in lines))
 
 
-def _draw_refusal(spec: LayoutSpec, trace: LayoutTrace) -> None:
+def draw_refusal(spec: LayoutSpec, trace: LayoutTrace) -> None:
+    """What PyTorch refused, in its own words; nothing while the chain went through."""
     error = trace.build_error
     where = "Building x"
     for step, outcome in zip(spec.steps, trace.outcomes, strict=False):

@@ -12,7 +12,8 @@ from engine.storage.spec import MAXIMUM_STEPS, LayoutSpec
 from pages.shared.fields import common_arguments, draw_field, draw_ints, field_value, ints_text, ints_value, parse_ints
 from pages.tensors.storage_starts import starting_step
 
-SHAPE, CHAIN, VIEW, ADD = "storage.shape", "storage.chain", "storage.view", "storage.add"
+SHAPE, CHAIN, VIEW = "storage.shape", "storage.chain", "storage.view"
+ADD, ADDED = "storage.add", "storage.added"
 TENSOR_FIELDS = ("dtype", "fill", "requires_grad", "memory_format", "device", "seed")
 VISIBLE_FIELDS = ("dtype", "fill")
 VIEW_HELP = "The shape to ask of the end of the chain, at most one -1 for a size to infer; () for a 0-dim tensor"
@@ -53,9 +54,8 @@ def values_of(spec: LayoutSpec) -> dict[str, Any]:
 def draw_controls() -> None:
     """The tensor first, then the chain; each step can be edited, moved and removed."""
     draw_ints("shape", LayoutSpec().shape, SHAPE, help="Up to 6 sizes, as in 4, 6; empty for a 0-dim tensor")
-    for column, name in zip(st.columns(2, gap="small"), VISIBLE_FIELDS, strict=True):
-        with column:
-            draw_field(LayoutSpec, name, f"storage.{name}", label=name)
+    for name in VISIBLE_FIELDS:
+        draw_field(LayoutSpec, name, f"storage.{name}", label=name)
     with st.expander("More about the tensor", key="storage.more"):
         for name in TENSOR_FIELDS:
             if name not in VISIBLE_FIELDS:
@@ -68,8 +68,8 @@ def draw_controls() -> None:
     _draw_steps()
     st.text_input("Will `.view(…)` work?", placeholder="24", **common_arguments(VIEW, VIEW_HELP))
     draw_field(LayoutSpec, "write", "storage.write", label="Write in place")
-    if st.session_state.get("storage.write", "none") != "none":
-        draw_field(LayoutSpec, "write_step", "storage.write_step", label="through tensor number (0 is x)")
+    reason = "" if st.session_state.get("storage.write", "none") != "none" else "Choose an in-place operation first"
+    draw_field(LayoutSpec, "write_step", "storage.write_step", label="through tensor number (0 is x)", reason=reason)
 
 
 def _draw_steps() -> None:
@@ -111,47 +111,70 @@ def _draw_step(number: int, step: Step, count: int) -> None:
 
 
 def _draw_adding(steps: tuple[Step, ...]) -> None:
+    # A new key each time: the browser keeps what was chosen under an old one and would add it again.
+    key = f"{ADD}.{st.session_state.get(ADDED, 0)}"
     st.selectbox(
         "Add an operation",
         list(OPERATIONS),
         index=None,
-        key=ADD,
+        key=key,
         placeholder="Add an operation …" if len(steps) < MAXIMUM_STEPS else f"{MAXIMUM_STEPS} steps are the most",
         format_func=lambda name: f"{OPERATIONS[name].topic}: {name}",
         label_visibility="collapsed",
         disabled=len(steps) >= MAXIMUM_STEPS,
         on_change=_add,
+        args=(key,),
     )
 
 
 def _steps() -> list[Step]:
-    return list(parse_chain(st.session_state.get(CHAIN, "")))
+    """The steps as they can be read; none when a click comes together with a text that cannot."""
+    try:
+        return list(parse_chain(st.session_state.get(CHAIN, "")))
+    except ValueError:
+        return []
 
 
 def _write(steps: list[Step]) -> None:
     st.session_state[CHAIN] = format_chain(tuple(steps))
 
 
-def _add() -> None:
-    name = st.session_state.pop(ADD, None)
-    if name is not None:
-        _write([*_steps(), starting_step(name, current_spec())])
+def _add(key: str) -> None:
+    name = st.session_state.get(key)
+    st.session_state[ADDED] = st.session_state.get(ADDED, 0) + 1
+    try:
+        steps = parse_chain(st.session_state.get(CHAIN, ""))
+    except ValueError:
+        return
+    if name is not None and len(steps) < MAXIMUM_STEPS:
+        _write([*steps, _fitted(name)])
+
+
+def _fitted(name: str) -> Step:
+    """With arguments that suit the end of the chain; with the operation's own while the tensor cannot be built."""
+    try:
+        return starting_step(name, current_spec())
+    except ValueError:
+        return Step(name, tuple(parameter.default for parameter in OPERATIONS[name].parameters))
 
 
 def _move(source: int, target: int) -> None:
     steps = _steps()
-    steps[source], steps[target] = steps[target], steps[source]
-    _write(steps)
+    if max(source, target) < len(steps):
+        steps[source], steps[target] = steps[target], steps[source]
+        _write(steps)
 
 
 def _remove(number: int) -> None:
     steps = _steps()
-    del steps[number]
-    _write(steps)
+    if number < len(steps):
+        del steps[number]
+        _write(steps)
 
 
 def _edit(number: int, key: str) -> None:
     """Put what was typed in place of the step, as it is: when it cannot be read, the page says why."""
     pieces = [format_chain((step,)) for step in _steps()]
-    pieces[number] = st.session_state[key].strip()
-    st.session_state[CHAIN] = "".join(pieces)
+    if number < len(pieces):
+        pieces[number] = st.session_state[key].strip()
+        st.session_state[CHAIN] = "".join(pieces)

@@ -163,8 +163,8 @@ def chain_of(app) -> str:
 
 def test_steps_are_added_edited_moved_and_removed():
     app = open_page(PAGE)
-    app.selectbox(key="storage.add").set_value("transpose").run()
-    app.selectbox(key="storage.add").set_value("flip").run()
+    app.selectbox(key="storage.add.0").set_value("transpose").run()
+    app.selectbox(key="storage.add.1").set_value("flip").run()
     assert chain_of(app) == format_chain(parse_chain(".transpose(0, 1).flip(0)"))
     app.text_input(key="storage.step.0").set_value(".permute(1, 0)").run()
     app.button(key="storage.step.1.Earlier").click().run()
@@ -172,6 +172,24 @@ def test_steps_are_added_edited_moved_and_removed():
     app.button(key="storage.step.0.remove").click().run()
     assert chain_of(app) == format_chain(parse_chain(".permute(1, 0)"))
     assert errors(app) == []
+
+
+@pytest.mark.parametrize("broken", [{"storage.shape": "abc"}, {"storage.chain": "[0"}])
+def test_a_click_that_comes_with_text_that_cannot_be_read_harms_nothing(broken):
+    """The browser sends what was typed together with the click that follows."""
+    for clicked in ("storage.step.0.remove", "storage.step.0.Later", "storage.add.0", "storage.step.1"):
+        app = open_page(PAGE, **{"storage.chain": ".transpose(0, 1).flip(0)"})
+        for key, text in broken.items():
+            app.text_input(key=key).set_value(text)
+        if clicked == "storage.add.0":
+            app.selectbox(key=clicked).set_value("roll")
+        elif clicked == "storage.step.1":
+            app.text_input(key=clicked).set_value(".flip(1)")
+        else:
+            app.button(key=clicked).click()
+        app.run()
+        assert errors(app) == []
+        assert app.text_input(key="storage.chain").value
 
 
 def shown_in_view_tab(chain: str, **query: str) -> str:
