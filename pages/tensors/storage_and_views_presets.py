@@ -34,11 +34,11 @@ PRESETS = (
     ),
     _asks(
         "What does `expand` cost?",
-        "`x` has 4 elements, `x.expand(1000, 4)` has 4,000. Predict the bytes of its storage.",
-        "16 bytes, as before: dimension 0 has stride 0, so a thousand indices read one cell. Point at a storage cell. "
-        "Writing through it is refused; `repeat` would copy 16,000 bytes.",
-        ".expand(1000, 4)",
-        shape=(4,),
+        "`x` is 4 by 1, `x.expand(4, 100)` has 400 elements. Predict the bytes of its storage.",
+        "16 bytes, as before: dimension 1 has stride 0, so a hundred indices read one cell. Point at a storage cell. "
+        "Writing through it is refused; `repeat(1, 100)` would copy 1,600 bytes.",
+        ".expand(4, 100)",
+        shape=(4, 1),
     ),
     _asks(
         "Why is the file of a ten-element slice so large?",

@@ -14,7 +14,7 @@ from pages.shared.cells_component import show_cells
 
 SHOWN = "storage.shown"
 CHOICES = ("end", "start and end", "every step")
-PICTURE_HEIGHT = 500
+PICTURE_HEIGHT = 550
 
 
 def draw_shown() -> None:
