@@ -16,6 +16,7 @@ from engine.broadcasting.results import Broadcast, Placed, TriedFix
 from engine.broadcasting.rule import NAMES, Shape, operation_alignment
 from engine.broadcasting.spec import BroadcastSpec, Operand
 from engine.broadcasting.writes import try_in_place, write_expanded
+from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Price, ProgressSink
 
 COMPUTED_ELEMENTS = 1 << 20
@@ -52,12 +53,13 @@ def trace_broadcast(spec: BroadcastSpec, progress: ProgressSink) -> Broadcast:
     spoken = operands if computed or alignment.shape is not None else stand_ins(spec)
     (result, error), warnings = listen(lambda: attempt(lambda: torch.as_tensor(apply(spec.operation, spoken))))
     progress("backward", 0.4)
-    placed = place_operands(spec, operands)
+    placed, backward_error = place_operands(spec, operands), None
     if result is not None and computed:
-        placed = operand_gradients(spec, operands, result, placed)
+        placed, backward_error = operand_gradients(spec, operands, result, placed)
     progress("writing in place", 0.7)
     loss, loss_same_shape = _losses(spec, operands, result) if computed else (None, None)
     _, broadcast_error = attempt(lambda: _broadcast_tensors(spec))
+    fixes, fix_refusal = ((), None) if alignment.shape is not None else try_fixes(spec)
     return Broadcast(
         operands=placed,
         shape=None if result is None else tuple(result.shape),
@@ -67,8 +69,10 @@ def trace_broadcast(spec: BroadcastSpec, progress: ProgressSink) -> Broadcast:
         computed=computed,
         result_type=_result_type(operands),
         error=error,
+        backward_error=backward_error,
         broadcast_error=None if spec.operation == "matmul" else broadcast_error,
-        fixes=() if alignment.shape is not None else try_fixes(spec),
+        fixes=fixes,
+        fix_refusal=fix_refusal,
         in_place=try_in_place(spec, _device_for_writes(spec)),
         writes=write_expanded(spec, placed) if computed else (),
         warnings=warnings,
@@ -148,21 +152,35 @@ def _repeat_bytes(tensor: torch.Tensor, target: Shape) -> int:
     return on_meta.repeat(times).untyped_storage().nbytes()
 
 
-def try_fixes(spec: BroadcastSpec) -> tuple[TriedFix, ...]:
-    """The suggested changes that PyTorch really accepts."""
-    tried = []
+def try_fixes(spec: BroadcastSpec) -> tuple[tuple[TriedFix, ...], PyTorchSaid | None]:
+    """The suggested changes that PyTorch really accepts of these dtypes; when none is, its words about the first.
+
+    Each is tried on the meta device at full size, for shape and bytes, and on the CPU with small sizes: the meta device
+    accepts dtypes for which there is no kernel.
+    """
+    tried, refused = [], []
     for fix in suggest_fixes(spec.operation, spec.shapes):
-        operands = [torch.empty(operand.shape, device="meta") for operand in spec.operands]
-        operands[fix.operand] = carry_out(fix, operands[fix.operand])
-        if spec.operation == "where":
-            operands[0] = operands[0].bool()
-        (result, error), _ = listen(lambda given=operands: attempt(lambda: apply(spec.operation, given)))  # type: ignore[misc]
+        _, error = _attempt_fix(fix, spec, [build_operand(_small(operand), "cpu") for operand in spec.operands])
         if error is None:
-            tried.append(_tried(fix, spec, operands, result))
-    return tuple(tried)
+            found, error = _attempt_fix(fix, spec, [build_operand(operand, "meta") for operand in spec.operands])
+            tried += [found] if found is not None else []
+        refused += [error] if error is not None else []
+    return tuple(tried), refused[0] if refused and not tried else None
 
 
-def _tried(fix: Fix, spec: BroadcastSpec, operands: Sequence[torch.Tensor], result: Any) -> TriedFix:
+def _small(operand: Operand) -> Operand:
+    """The same with every size above 1 as 2: shapes that fit still do."""
+    return msgspec.structs.replace(operand, shape=tuple(min(size, 2) for size in operand.shape))
+
+
+def _attempt_fix(fix: Fix, spec: BroadcastSpec, operands: Sequence[Any]) -> tuple[TriedFix | None, PyTorchSaid | None]:
+    changed = list(operands)
+    changed[fix.operand] = carry_out(fix, changed[fix.operand])
+    (result, error), _ = listen(lambda: attempt(lambda: apply(spec.operation, changed)))
+    return None if error else _tried(fix, spec, changed, result), error
+
+
+def _tried(fix: Fix, spec: BroadcastSpec, operands: Sequence[Any], result: Any) -> TriedFix:
     return TriedFix(
         operand=NAMES[fix.operand],
         code=fix.code,
@@ -188,5 +206,5 @@ def _losses(spec: BroadcastSpec, operands: Sequence[Any], result: Any) -> tuple[
     inputs, target = operands
     same = None
     if inputs.numel() == target.numel():
-        same = torch.nn.functional.mse_loss(inputs, target.reshape(inputs.shape)).item()
+        same, _ = attempt(lambda: torch.nn.functional.mse_loss(inputs, target.reshape(inputs.shape)).item())
     return result.mean().item(), same

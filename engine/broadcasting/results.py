@@ -14,12 +14,12 @@ from engine.runner.contract import Result
 class OperandGradient(msgspec.Struct, frozen=True):
     """`.grad` after `result.backward(g)`: its shape, the result's dims it was summed over, and its agreement.
 
-    `max_abs_error` is the distance to the same gradient summed by hand over those dims.
+    `max_abs_error` is the distance to the same gradient summed by hand over those dims; None where that failed.
     """
 
     shape: tuple[int, ...]
     summed_dims: tuple[int, ...]
-    max_abs_error: float
+    max_abs_error: float | None
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,9 +90,13 @@ class Broadcast(Result, frozen=True, kw_only=True):
     result_type: str | None = None
     """`torch.result_type`, folded over the operands from the left."""
     error: PyTorchSaid | None = None
+    backward_error: PyTorchSaid | None = None
+    """What `result.backward(g)` says where the result is made, but no gradients are."""
     broadcast_error: PyTorchSaid | None = None
     """What `torch.broadcast_tensors` says of the same shapes."""
     fixes: tuple[TriedFix, ...] = ()
+    fix_refusal: PyTorchSaid | None = None
+    """Where a change of shape would fit, but every one is refused all the same: what PyTorch says of the first."""
     in_place: tuple[InPlace, ...] = ()
     writes: tuple[ExpandedWrite, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ def align_matmul(a: Shape, b: Shape) -> Alignment:
     """
     if not a or not b:
         which = "a" if not a else "b"
-        return Alignment((), None, f"matmul needs a dimension to contract, and {which} is 0-dim")
+        return Alignment((), None, f"matmul needs a dimension to sum over, and {which} is 0-dim")
     batch = _columns((a[:-2], b[:-2]))
     inner = (a[-1], b[-2] if len(b) > 1 else b[-1])
     matrix = (

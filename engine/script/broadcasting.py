@@ -33,9 +33,11 @@ def _broadcast(spec: BroadcastSpec) -> str:
             f"    for name, tensor in {_pairs(tensors)}:",
             '        print(name, "expanded stride", tensor.expand(result.shape).stride())',
         ]
-    if make is _values:
-        lines += _gradients(spec, tensors)
-    lines += ["except RuntimeError as error:", "    print(error)", ""]
+    leaves = [name for name, operand in zip(names, spec.operands, strict=True) if _has_gradient(operand)]
+    if make is _values and leaves:
+        lines += ["    result.backward(torch.ones_like(result))"]
+        lines += [f'    print("grad shapes", [tuple(leaf.grad.shape) for leaf in ({_listed(leaves)})])']
+    lines += ["except (RuntimeError, TypeError, AttributeError) as error:", "    print(error)", ""]
     return "\n".join(lines)
 
 
@@ -54,7 +56,16 @@ def _values(operand: Operand) -> str:
     count, shape = math.prod(operand.shape), operand.shape
     if operand.dtype == "bool":
         return f"(torch.arange({count}) % 2 == 0).reshape({shape})"
-    return f"(torch.arange({count}) % 7 + 1).to(torch.{operand.dtype}).reshape({shape})"
+    values = f"(torch.arange({count}) % 7 + 1).to(torch.{operand.dtype}).reshape({shape})"
+    return f"{values}.requires_grad_()" if _has_gradient(operand) else values
+
+
+def _has_gradient(operand: Operand) -> bool:
+    return operand.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
 def _on_meta(operand: Operand) -> str:
@@ -75,22 +86,6 @@ def _result(spec: BroadcastSpec) -> str:
 
 def _pairs(names: list[str]) -> str:
     return f"[{', '.join(f'({name!r}, {name})' for name in names)}]".replace("'", '"')
-
-
-def _gradients(spec: BroadcastSpec, tensors: list[str]) -> list[str]:
-    """Backward from a gradient of ones: each `.grad` is summed back to its operand's shape."""
-    kinds = dict(zip(NAMES, spec.operands, strict=False))
-    leaves = [name for name in tensors if kinds[name].dtype.startswith(("float", "bfloat", "complex"))]
-    if not leaves:
-        return []
-    listed = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
-    return [
-        f"    leaves = [tensor.detach().requires_grad_() for tensor in ({listed})]",
-        f"    {listed} = leaves",
-        f"    result = {_result(spec)}",
-        "    result.backward(torch.ones_like(result))",
-        '    print("grad shapes", [tuple(leaf.grad.shape) for leaf in leaves])',
-    ]
 
 
 def _einsum(spec: EinsumSpec) -> str:

@@ -84,6 +84,10 @@ def draw_said(error: PyTorchSaid) -> None:
 
 
 def _draw_fixes(outcome: Broadcast) -> None:
+    if outcome.fix_refusal is not None:
+        st.markdown("Other shapes alone do not help: with shapes that fit PyTorch says")
+        st.code(outcome.fix_refusal.message, language=None, wrap_lines=True)
+        return
     if not outcome.fixes:
         st.caption("No transposition and no dimension of size 1 in one operand makes these shapes fit.")
         return
@@ -125,6 +129,10 @@ def picture(spec: BroadcastSpec) -> tuple[CellScene, bytes]:
 
 def _draw_bytes(spec: BroadcastSpec, outcome: Broadcast) -> None:
     st.dataframe(operand_table(outcome), hide_index=True, width="stretch")
+    if outcome.backward_error is not None:
+        st.markdown("`result.backward(g)` is refused")
+        st.code(outcome.backward_error.message, language=None, wrap_lines=True)
+        return
     st.caption(
         "*.grad shape* and *summed over* are read after `result.backward(g)` with whole-numbered g; *off* is "
         "the distance to the same gradient summed by hand."
@@ -148,7 +156,7 @@ def operand_table(outcome: Broadcast) -> pd.DataFrame:
             "repeat": [_bytes_or_dash(place.repeat_bytes) for place in places],
             ".grad shape": [_or_dash(found.shape if found else None) for found in gradients],
             "summed over": [_or_dash(found.summed_dims if found else None) for found in gradients],
-            "off": [f"{found.max_abs_error:g}" if found else "–" for found in gradients],
+            "off": [_off_or_dash(found.max_abs_error if found else None) for found in gradients],
         }
     )
 
@@ -159,6 +167,10 @@ def _or_dash(value: tuple[int, ...] | None) -> str:
 
 def _bytes_or_dash(value: int | None) -> str:
     return "–" if value is None else format_bytes(value)
+
+
+def _off_or_dash(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
 
 
 def _draw_dtype(spec: BroadcastSpec, outcome: Broadcast) -> None:
