@@ -12,7 +12,7 @@ import msgspec
 ELLIPSIS = "..."
 Subscripts = tuple[str, ...]
 """Letters of one operand in order; `...` stands for any number of dimensions."""
-Role = Literal["batch", "free", "contracted", "summed"]
+Role = Literal["batch", "free", "summed"]
 
 MOST_CHARACTERS = 120
 MOST_OPERANDS = 6
@@ -40,14 +40,14 @@ class Equation(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys((*self.output, *(letter for operand in self.inputs for letter in operand))))
 
     def role(self, letter: str) -> Role:
-        """Kept or summed over, and whether several operands share it.
+        """batch: kept, shared by several operands; free: kept, of one operand; summed: not in the output."""
+        if letter not in self.output:
+            return "summed"
+        return "batch" if self.is_shared(letter) else "free"
 
-        batch: kept and shared; free: kept, of one operand; contracted: shared and summed; summed: of one operand.
-        """
-        shared = sum(letter in operand for operand in self.inputs) > 1
-        if letter in self.output:
-            return "batch" if shared else "free"
-        return "contracted" if shared else "summed"
+    def is_shared(self, letter: str) -> bool:
+        """Whether several operands have this index."""
+        return sum(letter in operand for operand in self.inputs) > 1
 
     def is_diagonal(self, letter: str) -> bool:
         """Whether one operand has this index twice: only its diagonal is read."""

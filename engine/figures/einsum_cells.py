@@ -32,7 +32,7 @@ def einsum_scene(spec: EinsumSpec, equation: Equation) -> CellScene:
 
 def shaded_letters(equation: Equation) -> tuple[str, ...]:
     """The summed indices that colour the operands: those that stand in the same operands as the first shared one."""
-    summed = sorted(equation.summed, key=lambda letter: equation.role(letter) != "contracted")
+    summed = sorted(equation.summed, key=lambda letter: not equation.is_shared(letter))
     if not summed:
         return ()
     places = [summed[0] in operand for operand in equation.inputs]

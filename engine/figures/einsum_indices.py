@@ -12,11 +12,11 @@ from engine.figures.palette import BACKGROUND, CATEGORICAL, MUTED, TEXT, Theme, 
 from engine.figures.units import format_shape
 
 ROLES = {
-    "batch": "kept, shared: one product per value",
-    "free": "kept, of one operand",
-    "contracted": "shared and summed",
-    "summed": "of one operand, summed",
+    "batch": "kept, shared by several operands: one product per value",
+    "free": "kept, in one operand",
+    "summed": "not in the output",
 }
+"""What the word for an index means."""
 
 
 def equation_html(spec: EinsumSpec, equation: Equation, theme: Theme) -> str:
@@ -44,11 +44,14 @@ def index_rows(spec: EinsumSpec, equation: Equation) -> tuple[tuple[str, str, st
         places = [
             name for name, letters in zip(names, (*equation.inputs, equation.output), strict=True) if letter in letters
         ]
-        role = equation.role(letter)
-        words = f"{role}: {ROLES[role]}" + (", diagonal" if equation.is_diagonal(letter) else "")
         size = format_shape(spec.ellipsis) if letter == ELLIPSIS else str(spec.length_of(letter))
-        rows.append((letter, size, words, ", ".join(places)))
+        rows.append((letter, size, _words(equation, letter), ", ".join(places)))
     return tuple(rows)
+
+
+def _words(equation: Equation, letter: str) -> str:
+    """The same words on a chip and in the table."""
+    return f"{equation.role(letter)}, diagonal" if equation.is_diagonal(letter) else equation.role(letter)
 
 
 def _row(name: str, letters: Sequence[str], spec: EinsumSpec, equation: Equation, theme: Theme) -> str:
@@ -68,12 +71,10 @@ def _chip(letter: str, spec: EinsumSpec, equation: Equation, theme: Theme) -> st
         stripe = mix(BACKGROUND[theme], colour, 0.42)
         background = f"repeating-linear-gradient(135deg,{fill} 0 5px,{stripe} 5px 7px)"
     size = format_shape(spec.ellipsis) if letter == ELLIPSIS else str(spec.length_of(letter))
-    words = "summed" if letter not in equation.output else equation.role(letter)
-    diagonal = ", diagonal" if equation.is_diagonal(letter) else ""
     return (
         f'<span style="display:inline-block;margin-right:6px;padding:3px 12px;border-radius:6px;'
         f"background:{background};"
         f'box-shadow:inset 0 0 0 1.5px {colour}"><b style="font-size:18px;font-family:monospace">{escape(letter)}</b>'
         f' <span style="font-size:13px">{escape(size)}</span>'
-        f' <span style="font-size:11px">{words}{diagonal}</span></span>'
+        f' <span style="font-size:11px">{_words(equation, letter)}</span></span>'
     )

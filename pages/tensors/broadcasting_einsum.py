@@ -14,7 +14,7 @@ from engine.broadcasting.results import Einsum
 from engine.broadcasting.spec import EinsumSpec
 from engine.figures.cells import CellScene, encode_cells
 from engine.figures.einsum_cells import einsum_scene, is_cut
-from engine.figures.einsum_indices import equation_html, index_rows
+from engine.figures.einsum_indices import ROLES, equation_html, index_rows
 from engine.figures.units import format_bytes, format_count, format_shape, format_significant
 from pages.shared.cells_component import show_cells
 from pages.shared.key_numbers import draw_key_numbers
@@ -24,9 +24,9 @@ from pages.tensors.broadcasting_section import draw_said, theme
 PICTURE_HEIGHT = 480
 HOW_TO_READ = (
     "Each letter is an index. The letters behind `->` stay; every other one is summed over. An index that several "
-    "operands share ties them together: kept, it is a batch dimension, summed, a contraction. Without `->` the output "
-    "has every letter that appears exactly once, in alphabetic order: a shared batch letter is then summed away. Point "
-    "at a cell of the output to see the row of a and the column of b that it is made of."
+    "operands share ties them together: kept, it is a batch dimension; else it is summed, as in a matrix product. "
+    "Without `->` the output has every letter that appears exactly once, in alphabetic order: a shared batch letter is "
+    "then summed away. Point at a cell of the output to see the row of a and the column of b that it is made of."
 )
 TABS = ("Loop nest", "Operators called", "Order of contraction", "How to read this")
 OPT_EINSUM = {
@@ -49,7 +49,11 @@ def draw_einsum(spec: EinsumSpec, outcome: Einsum, before: tuple[EinsumSpec, Ein
             st.caption(f"Without `->` the output is every index that appears once: `{equation.text}`")
     with roles:
         table = pd.DataFrame(index_rows(spec, equation), columns=["index", "size", "role", "in"])
-        st.dataframe(table, hide_index=True, width="stretch")
+        meanings = "; ".join(f"{role}: {words}" for role, words in ROLES.items())
+        widths = {"index": 70, "size": 80, "role": 150}
+        columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}
+        st.dataframe(table, hide_index=True, width="stretch", column_config=columns)
+        st.caption(f"{meanings}.")
     _draw_picture(spec, equation)
     draw_key_numbers(einsum_numbers(spec, outcome), einsum_numbers(*before) if before else None)
     if not outcome.computed:

@@ -95,7 +95,7 @@ PRESETS = (
     _asks(
         "einsum: which indices does attention sum?",
         "Queries times keys, `bhqd,bhkd->bhqk`. Predict which index is gone, and which are batch dims.",
-        "d is contracted; b and h are in both operands and in the output, so each of their values is a product of its "
+        "d is summed; b and h are in both operands and in the output, so each of their values is a product of its "
         "own: one `bmm` of b*h = 6 matrices, and no copy.",
         EinsumSpec(equation="bhqd,bhkd->bhqk", sizes=_sizes(b=2, h=3, q=4, k=4, d=5)),
     ),

@@ -178,7 +178,19 @@ def test_indices_keep_their_colour_and_summed_ones_are_hatched():
     assert html.count(">summed<") == 2
     rows = {row[0]: row for row in index_rows(spec, parse_equation(spec.equation))}
     assert rows["b"][2].startswith("batch")
-    assert rows["j"][2:] == ("contracted: shared and summed", "a, b")
+    assert rows["j"][2:] == ("summed", "a, b")
+
+
+@settings(max_examples=60, deadline=None)
+@given(equations())
+def test_an_index_has_the_same_word_on_its_chip_and_in_the_table(text):
+    spec, equation = EinsumSpec(equation=text, other_size=2), parse_equation(text)
+    html = equation_html(spec, equation, "light")
+    for letter, _, words, _ in index_rows(spec, equation):
+        times = sum(letters.count(letter) for letters in (*equation.inputs, equation.output))
+        chips = [chip for chip in html.split("display:inline-block")[1:] if f">{letter}</b>" in chip]
+        assert [f">{words}</span>" in chip for chip in chips] == [True] * times
+        assert words.startswith("summed") == (letter not in equation.output)
 
 
 @settings(max_examples=30, deadline=None)

@@ -112,10 +112,11 @@ def test_what_is_wrong_is_said_with_its_position(text, words, position):
 
 def test_roles():
     equation = parse_equation("bij,bjk->bik")
-    assert [equation.role(letter) for letter in "bikj"] == ["batch", "free", "free", "contracted"]
+    assert [equation.role(letter) for letter in "bikj"] == ["batch", "free", "free", "summed"]
     assert parse_equation("ijk,k->i").role("j") == "summed"
     assert parse_equation("ii->i").is_diagonal("i")
-    assert parse_equation("bij,bjk").role("b") == "contracted"
+    assert parse_equation("bij,bjk").role("b") == "summed"
+    assert [parse_equation("ijk,k->i").is_shared(letter) for letter in "ijk"] == [False, False, True]
 
 
 def test_implicit_output_is_alphabetic_with_capitals_first():
