@@ -33,14 +33,16 @@ def verdict(ratio: Ratio) -> str:
     return f"{format_significant(factor)}× {word} than {ratio.baseline}"
 
 
-def ratio_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
+def ratio_chart(comparison: Comparison, theme: Theme = "light", *, order: Sequence[str] = ()) -> go.Figure:
     """One row per name after the first: time / time of the first, its median, 95 % band and every paired sample.
 
-    Log axis, so that twice and half are equally far from 1. Grey and hollow where no difference is shown.
+    Log axis, so that twice and half are equally far from 1. Grey and hollow where no difference is shown. A name keeps
+    the colour of its place in `order`, whatever the first is; without, in the comparison.
     """
     figure = go.Figure()
+    places = [place_of(ratio.name, order or comparison.names) for ratio in comparison.ratios]
     for number, ratio in enumerate(comparison.ratios):
-        _add_ratio(figure, comparison, ratio, number, theme)
+        _add_ratio(figure, comparison, ratio, number, places[number], theme)
     shown = [v for r in comparison.ratios for v in (r.low, r.high, *comparison.paired_ratios(r.name))]
     low, high = min([1 / LEAST_RANGE, *shown]), max([LEAST_RANGE, *shown])
     ticks = nice_ticks(low, high)
@@ -56,7 +58,10 @@ def ratio_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
     )
     figure.update_yaxes(
         tickvals=list(range(len(comparison.ratios))),
-        ticktext=[_row_title(ratio, _ratio_colour(ratio, row, theme)) for row, ratio in enumerate(comparison.ratios)],
+        ticktext=[
+            _row_title(ratio, _ratio_colour(ratio, place, theme))
+            for place, ratio in zip(places, comparison.ratios, strict=True)
+        ],
         range=[len(comparison.ratios) - 0.4, -0.5],
         automargin=True,
         showgrid=False,
@@ -70,12 +75,12 @@ def _row_title(ratio: Ratio, colour: str) -> str:
     return f'{escape(ratio.name)}<br><span style="color:{colour}">{escape(verdict(ratio))}</span>'
 
 
-def _ratio_colour(ratio: Ratio, row: int, theme: Theme) -> str:
-    return colour_of(row + 1, theme) if ratio.shows_a_difference else MUTED[theme]
+def _ratio_colour(ratio: Ratio, place: int, theme: Theme) -> str:
+    return colour_of(place, theme) if ratio.shows_a_difference else MUTED[theme]
 
 
-def _add_ratio(figure: go.Figure, comparison: Comparison, ratio: Ratio, row: int, theme: Theme) -> None:
-    colour, symbol = _ratio_colour(ratio, row, theme), SYMBOLS[(row + 1) % len(SYMBOLS)]
+def _add_ratio(figure: go.Figure, comparison: Comparison, ratio: Ratio, row: int, place: int, theme: Theme) -> None:
+    colour, symbol = _ratio_colour(ratio, place, theme), SYMBOLS[place % len(SYMBOLS)]
     samples = comparison.paired_ratios(ratio.name)
     name = f"<extra>{escape(ratio.name)}</extra>"
     figure.add_scatter(
@@ -123,14 +128,17 @@ def sweep_chart(
     x_text: Callable[[float], str] = format_size,
     y_title: str = "time per call",
     theme: Theme = "light",
+    order: Sequence[str] = (),
 ) -> go.Figure:
     """Median time over size on log scales, one line per series with the middle half of its samples as a band.
 
-    Crossovers are marked by a dashed line and say "estimated"; `x_text` words a size.
+    Crossovers are marked by a dashed line and say "estimated"; `x_text` words a size. A name keeps the colour, symbol
+    and dash of its place in `order`; without, among the series.
     """
     figure = go.Figure()
-    for number, one in enumerate(series):
-        _add_series(figure, one, number, x_text, theme)
+    names = order or [one.name for one in series]
+    for one in series:
+        _add_series(figure, one, place_of(one.name, names), x_text, theme)
     sizes = [size for one in series for size in one.sizes]
     for number, crossover in enumerate(crossovers):
         late = crossover.size > math.sqrt(min(sizes) * max(sizes))
@@ -198,6 +206,11 @@ def _add_crossover(figure: go.Figure, crossover: Crossover, number: int, words: 
         yanchor="top",
         font={"color": TEXT[theme], "size": 12},
     )
+
+
+def place_of(name: str, order: Sequence[str]) -> int:
+    """Where a name stands, which chooses its colour, symbol and dash; behind the last when it is not listed."""
+    return order.index(name) if name in order else len(order)
 
 
 def colour_of(number: int, theme: Theme) -> str:

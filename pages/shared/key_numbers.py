@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from engine.figures.units import MINUS, format_bytes, format_count, format_exact_bytes, format_significant
+from engine.figures.units import (
+    MINUS,
+    format_bytes,
+    format_count,
+    format_exact_bytes,
+    format_significant,
+    format_time,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ NARROWEST, NARROWEST_PRESENTED = 128, 170
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": format_bytes,
     "count": lambda value: format_count(int(value)),
+    "s": format_time,
     "": format_significant,
 }
 

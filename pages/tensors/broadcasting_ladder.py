@@ -19,15 +19,16 @@ from engine.vectorisation.spec import (
     Ladder,
     LadderSpec,
     PlainRung,
-    Rung,
+    RungName,
     Sweep,
     SweepSpec,
 )
 from pages.shared.fields import common_arguments
 from pages.shared.jobs import compute
-from pages.shared.key_numbers import KeyNumber, draw_key_numbers
+from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import encode_spec
 from pages.tensors.broadcasting_ladder_controls import draw_sweep_controls, sweep_spec
+from pages.tensors.broadcasting_numbers import ladder_numbers
 from pages.tensors.broadcasting_section import theme
 
 BASELINE = "ladder.baseline"
@@ -90,41 +91,9 @@ def _draw_baseline(ladder: Ladder) -> str:
 
 
 def _draw_chart(comparison: Comparison, key: str) -> None:
-    st.plotly_chart(ratio_chart(comparison, theme()), key=key, config={"displayModeBar": False})
-
-
-def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
-    """The fastest rung, how far loops are behind it, nodes and agreement."""
-    timed = [rung for rung in ladder.rungs if rung.seconds is not None]
-    fastest = min(timed, key=lambda rung: rung.seconds or 0.0, default=None)
-    loops = {rung.name: rung for rung in ladder.rungs}
-    errors = [rung.max_absolute_error for rung in ladder.rungs if rung.max_absolute_error is not None]
-    base = fastest.seconds if fastest is not None else None
-    return (
-        KeyNumber(
-            "Fastest, µs",
-            None if base is None else base * 1e6,
-            "",
-            f"the median of its samples: {fastest.name if fastest else 'nothing was measured'}",
-        ),
-        KeyNumber("Row loop ×", _behind(loops.get("row loop"), base), "", "its median time / that of the fastest"),
-        KeyNumber(
-            "Nodes, row loop",
-            loops["row loop"].nodes if "row loop" in loops else None,
-            "count",
-            "`grad_fn` of the result",
-        ),
-        KeyNumber(
-            "Nodes, einsum", loops["einsum"].nodes if "einsum" in loops else None, "count", "`grad_fn` of the result"
-        ),
-        KeyNumber(
-            "Largest error", max(errors, default=None), "", "`(result - float64 result).abs().max()` of all rungs"
-        ),
+    st.plotly_chart(
+        ratio_chart(comparison, theme(), order=get_args(RungName)), key=key, config={"displayModeBar": False}
     )
-
-
-def _behind(rung: Rung | None, fastest_s: float | None) -> float | None:
-    return None if rung is None or rung.seconds is None or not fastest_s else rung.seconds / fastest_s
 
 
 def _draw_rungs(ladder: Ladder, baseline: str) -> None:
@@ -217,7 +186,13 @@ def _draw_sweep(spec: LadderSpec) -> None:
 
 def _draw_swept(spec: SweepSpec, sweep: Sweep) -> None:
     titles = {"rows": "rows", "columns": "columns", "both": "rows and columns"}
-    chart = sweep_chart(sweep.series, x_title=titles[spec.grow], crossovers=sweep.crossovers, theme=theme())
+    chart = sweep_chart(
+        sweep.series,
+        x_title=titles[spec.grow],
+        crossovers=sweep.crossovers,
+        theme=theme(),
+        order=get_args(RungName),
+    )
     st.plotly_chart(chart, key="ladder.sweep.chart", config={"displayModeBar": False})
     if not sweep.crossovers:
         st.caption(f"{spec.first} and {spec.second} do not cross between these sizes.")

@@ -1,4 +1,4 @@
-"""The key numbers of the broadcasting page's first two sections."""
+"""The key numbers of the broadcasting page's three sections."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import math
 from engine.broadcasting.costs import naive_cost
 from engine.broadcasting.results import Broadcast, Einsum
 from engine.broadcasting.spec import EinsumSpec
+from engine.vectorisation.spec import Ladder, Rung
 from pages.shared.key_numbers import KeyNumber
 
 LONGEST_COUNT = 1_000_000
 """A larger count does not fit its box digit by digit."""
+LOOPS, VECTORS = ("row loop", "element loop"), ("einsum", "broadcast", "matmul")
+"""The first of each that a problem has stands in the row."""
 
 
 def broadcast_numbers(outcome: Broadcast) -> tuple[KeyNumber, ...]:
@@ -58,3 +61,34 @@ def einsum_numbers(spec: EinsumSpec, outcome: Einsum) -> tuple[KeyNumber, ...]:
         KeyNumber("Output", outcome.output_bytes, "bytes", "`out.numel() * out.element_size()`"),
         KeyNumber("Off the loop", outcome.loop_max_abs_error, "", "the loop nest run in Python, up to 20 000 steps"),
     )
+
+
+def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
+    """The fastest rung, how far a loop is behind it, nodes of a loop against one expression, and agreement."""
+    timed = [rung for rung in ladder.rungs if rung.seconds is not None]
+    fastest = min(timed, key=lambda rung: rung.seconds or 0.0, default=None)
+    errors = [rung.max_absolute_error for rung in ladder.rungs if rung.max_absolute_error is not None]
+    what = f"the median of its samples: {fastest.name if fastest else 'nothing was measured'}"
+    loop, vector = _first_known(ladder, LOOPS), _first_known(ladder, VECTORS)
+    behind = "its median time / that of the fastest"
+    compared = [rung for rung in (loop, vector) if rung is not None]
+    return (
+        KeyNumber("Fastest", fastest.seconds if fastest else None, "s", what),
+        *([KeyNumber(f"{loop.name.capitalize()} ×", _behind(loop, fastest), "", behind)] if loop else []),
+        *(KeyNumber(f"Nodes, {rung.name}", rung.nodes, "count", "`grad_fn` of the result") for rung in compared),
+        KeyNumber(
+            "Largest error", max(errors, default=None), "", "`(result - float64 result).abs().max()` of all rungs"
+        ),
+    )
+
+
+def _first_known(ladder: Ladder, names: tuple[str, ...]) -> Rung | None:
+    """The first of these rungs that was measured, else the first whose nodes are known."""
+    rungs = {rung.name: rung for rung in ladder.rungs}
+    listed = [rungs[name] for name in names if name in rungs]
+    known = [rung for rung in listed if rung.seconds is not None] or [rung for rung in listed if rung.nodes is not None]
+    return known[0] if known else None
+
+
+def _behind(rung: Rung, fastest: Rung | None) -> float | None:
+    return None if rung.seconds is None or fastest is None or not fastest.seconds else rung.seconds / fastest.seconds

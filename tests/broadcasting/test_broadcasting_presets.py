@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import get_args
 
 import msgspec
 import pytest
@@ -13,7 +14,9 @@ from engine.broadcasting.costs import cheapest_path
 from engine.broadcasting.spec import EinsumSpec, Operand
 from engine.figures.broadcasting_cells import broadcast_scene
 from engine.figures.cells import find_panel
+from engine.vectorisation.spec import LadderSpec, Problem
 from pages.tensors.broadcasting_controls import SECTION, values_of
+from pages.tensors.broadcasting_numbers import ladder_numbers
 from pages.tensors.broadcasting_presets import PRESETS, SPECS
 
 
@@ -139,5 +142,22 @@ def test_the_loops_pay_a_step_each_and_all_agree():
 def test_a_loop_records_nodes_per_step():
     ladder = outcome("Why is the backward of a loop slow?")
     nodes = {rung.name: rung.nodes for rung in ladder.rungs if rung.nodes is not None}
+    shown = {number.label: number.value for number in ladder_numbers(ladder)}
+    assert shown["Nodes, element loop"] == nodes["element loop"]
+    assert shown["Nodes, einsum"] == nodes["einsum"]
+    assert None not in shown.values()
     assert nodes.pop("element loop") > 300
     assert max(nodes.values()) < 20
+
+
+@pytest.mark.parametrize("problem", get_args(Problem))
+def test_the_key_numbers_of_a_ladder_are_of_rungs_that_its_problem_has(problem):
+    ladder = run(LadderSpec(problem=problem, rows=6, columns=5, rounds=5), inline=True)
+    rungs = {rung.name: rung for rung in ladder.rungs}
+    shown = {number.label: number for number in ladder_numbers(ladder)}
+    assert None not in [number.value for number in shown.values()]
+    assert shown["Fastest"].unit == "s"
+    compared = [label.removeprefix("Nodes, ") for label in shown if label.startswith("Nodes, ")]
+    assert ["loop" in name for name in compared] == [True, False]
+    assert all(shown[f"Nodes, {name}"].value == rungs[name].nodes for name in compared)
+    assert shown[f"{compared[0].capitalize()} ×"].value >= 1

@@ -95,6 +95,20 @@ def test_the_sweep_chart_shows_medians_and_the_crossover(theme):
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("names", [("c", "a", "b"), ("b", "c"), ("a", "d", "c")])
+def test_a_name_keeps_its_colour_and_symbol_in_every_chart(names, theme):
+    order = ("a", "b", "c", "d")
+    sweep = sweep_chart([rising(name, 1.0) for name in names], x_title="rows", theme=theme, order=order)
+    lines = {trace.name: trace for trace in sweep.data if trace.mode == "lines+markers"}
+    ratios = ratio_chart(comparison(**{name: 2.0 * 8**place for place, name in enumerate(names)}), theme, order=order)
+    for number, name in enumerate(names[1:]):
+        median = ratios.data[3 * number + 2].marker
+        assert median.color == lines[name].line.color == colour_of(order.index(name), theme)
+        assert median.symbol == lines[name].marker.symbol
+        assert median.color in ratios.layout.yaxis.ticktext[number]
+
+
 def test_a_sweep_without_anything_is_an_empty_chart():
     assert len(sweep_chart([], x_title="rows").data) == 0
 

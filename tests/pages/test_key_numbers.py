@@ -13,6 +13,8 @@ from pages.shared.key_numbers import KeyNumber, difference
         (9, 12, "count", "−3"),
         (3072, 2048, "bytes", "+1.00 KiB"),
         (5, 0, "count", "+5"),
+        (2.5e-6, 1e-6, "s", "+1.50 µs"),
+        (0.5, 0.75, "s", "−250 ms"),
         (0.5, 1.0, "", "−0.500"),
         (-1.0, -2.0, "", "+1.00"),
         (None, 2.0, "", "not in both"),
