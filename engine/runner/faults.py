@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import traceback
 from typing import Literal
@@ -28,6 +29,10 @@ _TEXT_LIMIT = 4000
 
 
 _MEMORY_MARKS = ("can't allocate memory", "std::bad_alloc", "not enough memory", "Cannot allocate memory")
+_CPP_FRAMES = re.compile(
+    r"(?:\A|\n{1,2})(?:Exception raised from .*|C\+\+ CapturedTraceback:)"
+    r"(?:\n(?:frame #\d+:|#\d+ |<omitting python frames>).*)*(?:\n\Z)?"
+)
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,8 +187,9 @@ def is_memory_error(error: BaseException) -> bool:
 
 
 def error_text(error: BaseException) -> str:
+    """The original text without the C++ frames some of PyTorch's carry: addresses and paths, different every time."""
     try:
-        return str(error)
+        return _CPP_FRAMES.sub("", str(error))
     except BaseException as second:
         return f"(the text of this error could not be read: {type(second).__name__})"
 
