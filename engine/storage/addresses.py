@@ -35,7 +35,9 @@ class AddressFacts(msgspec.Struct, frozen=True, kw_only=True):
     span: int
     """Elements from first to last, both included."""
     distinct: int | None
-    """Places read at least once."""
+    """Places read by at least one index."""
+    overlapping: int | None
+    """Places read by more than one index: 0 when every index has a place of its own."""
     most_readers: int | None
     """Indices that read the most-read place."""
     lines: int | None
@@ -45,11 +47,6 @@ class AddressFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that `fewest_lines_per_row` and `most_lines_per_row` were taken over: the first ones when not all."""
     fewest_lines_per_row: int
     most_lines_per_row: int
-
-    @property
-    def overlapping(self) -> int | None:
-        """Elements that share their place with one counted before: 0 when every index has a place of its own."""
-        return None if self.distinct is None else self.numel - self.distinct
 
     @property
     def gaps(self) -> int | None:
@@ -82,6 +79,7 @@ def read_addresses(shape: Ints, stride: Ints, offset: int, itemsize: int) -> Add
         last=last,
         span=span,
         distinct=distinct_places(shape, stride),
+        overlapping=overlapping_places(shape, stride),
         most_readers=_most_readers(shape, stride),
         lines=cache_lines(shape, stride, offset, itemsize),
         rows=rows,
@@ -100,6 +98,20 @@ def distinct_places(shape: Ints, stride: Ints) -> int | None:
         return math.prod(size for size, _ in dims)
     places = _places(dims)
     return None if places is None else places.bit_count()
+
+
+def overlapping_places(shape: Ints, stride: Ints) -> int | None:
+    """How many places more than one index reads; None for a huge span whose indices can meet.
+
+    All places read where a stride is 0, none where no two indices can meet, else counted.
+    """
+    if any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True)):
+        return distinct_places(shape, stride)
+    dims = _moving(shape, stride)
+    if math.prod(shape) == 0 or _is_nested(dims):
+        return 0
+    readers = _readers(dims)
+    return None if readers is None else readers[1].bit_count()
 
 
 def cache_lines(shape: Ints, stride: Ints, offset: int, itemsize: int) -> int | None:
@@ -149,6 +161,28 @@ def _places(dims: list[tuple[int, int]]) -> int | None:
             places |= places << more * step
             have += more
     return places
+
+
+def _readers(dims: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """(a bit for every place read, a bit for every place read more than once), the first place at bit 0."""
+    if _span(dims) > LARGEST_SPAN:
+        return None
+    found = (1, 0)
+    for size, step in dims:
+        repeated, doubled, have, width = (0, 0), found, 0, 1
+        while width <= size:  # `doubled` holds `width` copies; those that `size` is the sum of are put side by side
+            if size & width:
+                repeated = _read_both(repeated, doubled, have * step)
+                have += width
+            doubled = _read_both(doubled, doubled, width * step) if 2 * width <= size else doubled
+            width *= 2
+        found = repeated
+    return found
+
+
+def _read_both(first: tuple[int, int], second: tuple[int, int], shift: int) -> tuple[int, int]:
+    once, more = second[0] << shift, second[1] << shift
+    return first[0] | once, first[1] | more | first[0] & once
 
 
 def _lines_touched(places: int, per_line: int) -> int:

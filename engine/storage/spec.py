@@ -46,7 +46,7 @@ class Layout(Result, frozen=True, kw_only=True):
     storage_id: int | None
     """Numbers distinct storages of one trace in order of appearance."""
     data_ptr_offset_bytes: int | None
-    """`tensor.data_ptr() - tensor.untyped_storage().data_ptr()`."""
+    """`tensor.data_ptr() - tensor.untyped_storage().data_ptr()`; None where either is 0: no element, no memory."""
     is_contiguous: bool
     is_channels_last: bool
     is_channels_last_3d: bool
@@ -117,7 +117,7 @@ class WriteReport(msgspec.Struct, frozen=True):
     backward_error: PyTorchSaid | None = None
     """What `backward` from the end of the chain says after the write, where anything requires grad."""
     overlapping: int | None = 0
-    """Elements of the tensor written through that share their place with another; None when not counted.
+    """Places of the storage that more than one index of the tensor written through reads; None when too many to count.
 
     PyTorch refuses the write only where a stride is 0; other overlaps are written several times, in no certain order.
     """

@@ -9,7 +9,7 @@ import torch
 from engine.pytorch_said import PyTorchSaid, said
 from engine.recorded import version_of
 from engine.runner.contract import ProgressSink
-from engine.storage.addresses import distinct_places
+from engine.storage.addresses import overlapping_places
 from engine.storage.apply import apply_step
 from engine.storage.build import build_tensor
 from engine.storage.inspect import grad_fn_name
@@ -45,13 +45,8 @@ def trace_write(spec: LayoutSpec, steps: int, progress: ProgressSink) -> WriteRe
         names=tuple(_name(i, *states) for i, states in enumerate(zip(before, after, strict=True))),
         warnings=texts_of(caught),
         backward_error=backward_error,
-        overlapping=_overlapping(tensors[spec.write_step]),
+        overlapping=overlapping_places(tuple(tensors[spec.write_step].shape), tensors[spec.write_step].stride()),
     )
-
-
-def _overlapping(tensor: torch.Tensor) -> int | None:
-    distinct = distinct_places(tuple(tensor.shape), tensor.stride())
-    return None if distinct is None else tensor.numel() - distinct
 
 
 def write(tensor: torch.Tensor, operation: str) -> torch.Tensor:

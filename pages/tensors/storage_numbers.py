@@ -43,7 +43,9 @@ def address_words(layout: Layout) -> str:
     if facts.gaps:
         words.append(f"{format_count(facts.gaps)} places between the first and the last are not read")
     if facts.overlapping:
-        words.append(f"the most-read place is read by {facts.most_readers or 'many'} indices")
+        places = "1 place is" if facts.overlapping == 1 else f"{format_count(facts.overlapping)} places are"
+        most = facts.most_readers or "many"
+        words.append(f"{places} read by more than one index, the most-read one is read by {most} indices")
     return "; ".join(words) + "."
 
 

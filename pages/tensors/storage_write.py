@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from engine.figures.units import format_count
 from engine.pytorch_said import PyTorchSaid
 from engine.storage.spec import LayoutTrace, NameAfterWrite, WriteReport
 from pages.tensors.storage_cards import tensor_name
@@ -30,13 +31,18 @@ def draw_write(trace: LayoutTrace) -> None:
     if report.backward_error is not None:
         _draw_said("After the write, backward from the end of the chain", report.backward_error)
     if report.error is None and report.overlapping:
-        st.warning(
-            f"PyTorch carried this out although {report.overlapping} cells are read by more than one index: it refuses "
-            "only what a stride of 0 makes overlap, and such a cell may be written more than once.",
-            icon=":material/warning:",
-        )
+        st.warning(overlap_words(report.overlapping), icon=":material/warning:")
     for warning in report.warnings:
         st.warning(warning, icon=":material/warning:")
+
+
+def overlap_words(places: int) -> str:
+    """Of a write that PyTorch carried out; `places` of the storage are read by more than one index."""
+    cells = "1 cell is" if places == 1 else f"{format_count(places)} cells are"
+    return (
+        f"PyTorch carried this out although {cells} read by more than one index: it refuses only what a stride of 0 "
+        f"makes overlap, and such a cell may be written more than once."
+    )
 
 
 def _draw_summary(call: str, report: WriteReport) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from engine.storage.addresses import MOST_LISTED, addresses, cache_lines, read_addresses
+from engine.storage.addresses import MOST_LISTED, addresses, cache_lines, overlapping_places, read_addresses
 from tests.storage.chains import build, chains
 
 
@@ -60,7 +60,7 @@ def test_facts_are_what_listing_gives(chain):
         assert facts.lines == len({address // per_line for address in listed})
         assert (facts.first, facts.last) == ((min(listed), max(listed)) if listed else (None, None))
         assert facts.gaps == (max(listed) - min(listed) + 1 - len(set(listed)) if listed else 0)
-        assert facts.overlapping == len(listed) - len(set(listed))
+        assert facts.overlapping == sum(readers > 1 for readers in Counter(listed).values())
 
 
 @settings(max_examples=100, deadline=None)
@@ -86,7 +86,28 @@ def test_every_second_column_of_a_matrix_by_hand():
 def test_expanded_and_windowed_tensors_read_places_more_than_once():
     assert read_addresses((1000, 4), (0, 1), 0, 4).most_readers == 1000
     windows = read_addresses((6, 3), (1, 1), 0, 4)
-    assert (windows.distinct, windows.most_readers, windows.overlapping) == (8, 3, 10)
+    assert (windows.distinct, windows.most_readers, windows.overlapping) == (8, 3, 6)  # 1 to 6 of 0 to 7
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "places"),
+    [
+        ((), (), 0),
+        ((0, 3), (0, 0), 0),
+        ((1, 4), (0, 1), 0),
+        ((3, 4), (0, 1), 4),
+        ((3, 3), (1, 1), 3),
+        ((2, 3), (1, 1), 2),
+        ((5, 3), (2, 1), 4),
+        ((2, 2), (3, 3), 1),
+        ((7, 5), (3, 4), 6),
+    ],
+)
+def test_places_read_by_more_than_one_index_by_hand_and_by_adding_one_through_each(shape, stride, places):
+    counted = torch.zeros(64, dtype=torch.int64)
+    where = torch.arange(64).as_strided(shape, stride).flatten()
+    counted.index_add_(0, where, torch.ones_like(where))
+    assert overlapping_places(shape, stride) == int((counted > 1).sum()) == places
 
 
 def test_large_tensors_are_counted_without_listing_them():
@@ -102,7 +123,15 @@ def test_large_tensors_are_counted_without_listing_them():
     )
 
 
+def test_overlaps_of_large_tensors_are_those_that_pytorch_counts():
+    for shape, stride in (((1024, 1024, 4), (3, 2048, 2)), ((999, 1001), (700, 1)), ((257, 3, 255), (5, 1000, 2))):
+        span = 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+        places = torch.arange(span).as_strided(shape, stride).flatten()
+        assert overlapping_places(shape, stride) == int((torch.bincount(places) > 1).sum()) > 0
+
+
 def test_what_would_take_too_long_is_none_or_refused():
     assert cache_lines((2, 2**20, 3), (2**40, 7, 5), 0, 4) is None
+    assert overlapping_places((2, 2**20, 3), (2**40, 7, 5)) is None
     with pytest.raises(ValueError, match=rf"up to {MOST_LISTED} elements; received shape \(1025, 1024\)"):
         addresses((1025, 1024), (1024, 1), 0)

@@ -11,6 +11,8 @@ from engine import run
 from engine.storage.apply import apply_step
 from engine.storage.chain import parse_chain
 from engine.storage.spec import LayoutSpec
+from pages.tensors.storage_numbers import address_words
+from pages.tensors.storage_write import overlap_words
 from tests.storage.chains import build, chains
 
 
@@ -93,12 +95,27 @@ def test_writing_the_base_of_several_views_is_told_when_the_view_is_used():
 def test_an_overlap_without_a_stride_of_zero_is_written_and_counted():
     """PyTorch does not look for it: three windows of three over five places, the middle one in all of them."""
     report = write(".as_strided((3, 3), (1, 1))", step=1, shape=(5,), fill="zeros")
-    assert (report.error, report.overlapping) == (None, 4)
+    assert (report.error, report.overlapping) == (None, 3)  # places 1, 2 and 3
     assert [name.changed for name in report.names] == [True, True]
     x = torch.zeros(5)
     x.as_strided((3, 3), (1, 1)).add_(1)
     assert x[2] > 1
-    assert write(".expand(3, 4, 6)", step=1).overlapping == 48
+    assert write(".expand(3, 4, 6)", step=1).overlapping == 24
+    assert write(".as_strided((6, 3), (1, 1))", step=1, shape=(8,)).overlapping == 6
+
+
+@pytest.mark.parametrize(
+    ("size", "words", "readers"),
+    [((6, 3), "6 cells are read by", 3), ((5, 3), "5 cells are read by", 3), ((2, 2), "1 cell is read by", 2)],
+)
+def test_the_page_says_how_many_places_more_than_one_index_reads(size, words, readers):
+    """Windows of neighbours: all of the places from the first to the last but these two."""
+    spec = LayoutSpec(shape=(8,), steps=parse_chain(f".as_strided({size}, (1, 1))"), write="mul_", write_step=1)
+    result = run(spec, inline=True)
+    assert words in overlap_words(result.write.overlapping)
+    places = words.replace("cell", "place").removesuffix(" by")
+    wanted = f"{places} by more than one index, the most-read one is read by {readers} indices"
+    assert wanted in address_words(result.layouts[1])
 
 
 def test_nan_is_no_change_and_conjugates_are_compared_as_values():
