@@ -38,8 +38,13 @@ _PROPERTIES = {"T", "mT", "real", "imag"}
 
 
 def _index(tensor: torch.Tensor, dim: int, entry: Any) -> torch.Tensor:
-    """`tensor[:, entry]` with as many colons as `dim` says, counted from the end for a negative one."""
-    if dim >= 0:
+    """`tensor[:, entry]` with as many colons as `dim` says, counted from the end for a negative one.
+
+    Without colons no tuple either: PyTorch records and refuses `tensor[(entry,)]` otherwise than `tensor[entry]`.
+    """
+    if dim == 0:
+        return tensor[entry]
+    if dim > 0:
         return tensor[(slice(None),) * dim + (entry,)]
     return tensor[(..., entry) + (slice(None),) * (-dim - 1)]
 

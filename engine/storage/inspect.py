@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 
 from engine.recorded import is_view, storage_of, version_of, view_base
+from engine.runner.faults import error_text
 from engine.shapes import shape_of
 from engine.storage.spec import Layout
 
@@ -51,7 +52,7 @@ class _Reader:
         try:
             return read(self.tensor)
         except Exception as error:
-            text = str(error).splitlines()[0] if str(error) else type(error).__name__
+            text = next(iter(error_text(error).splitlines()), type(error).__name__)
             self.words.append(f"{name}: {text}")
             return otherwise
 
@@ -147,12 +148,11 @@ def _plain_or_none(value: Any) -> int | None:
 
 
 def _data_ptr_offset(tensor: torch.Tensor) -> int | None:
-    """None where a storage says its size but has no memory behind it (meta, fake)."""
+    """None without an address: no element (PyTorch's is 0 then), or no memory behind the storage (meta, fake)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fake tensor warns that its pointer means nothing
-        storage = tensor.untyped_storage()
-        start = storage.data_ptr()
-        return None if start == 0 and storage.nbytes() > 0 else tensor.data_ptr() - start
+        start, own = tensor.untyped_storage().data_ptr(), tensor.data_ptr()
+    return own - start if start and own else None
 
 
 def _is_non_overlapping_and_dense(tensor: torch.Tensor) -> bool:

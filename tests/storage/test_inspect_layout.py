@@ -88,6 +88,26 @@ def test_a_tensor_without_memory_has_no_pointer():
             assert inspect_layout(STRANGE[name]()).data_ptr_offset_bytes is None
 
 
+EMPTY = [
+    lambda x: x[4:],
+    lambda x: x[1:1],
+    lambda x: x[:, 3:3].t(),
+    lambda x: x[1:1].clone(),
+    lambda x: x.new_empty(0),
+    lambda x: x.as_strided((0,), (1,), 7),
+    lambda x: x[2:].narrow(0, 1, 0),
+    lambda x: (y := x.clone(), y.untyped_storage().resize_(0))[0],
+]
+
+
+@pytest.mark.parametrize("make", EMPTY)
+def test_a_tensor_without_elements_or_memory_has_no_pointer_either(make):
+    """PyTorch's data_ptr() is 0 then: minus the storage's it would be an address of this process."""
+    tensor = make(torch.zeros(4, 6))
+    assert tensor.data_ptr() == 0
+    assert inspect_layout(tensor).data_ptr_offset_bytes is None
+
+
 @pytest.mark.slow
 def test_symbolic_sizes_are_not_asked_for_their_value():
     """Asking would specialise the program: the guard of the symbol would then be an equality."""

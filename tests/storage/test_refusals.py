@@ -29,7 +29,7 @@ def trace(chain="", **fields):
         (".real.imag", "RuntimeError", "imag is not implemented for tensors with non-complex dtypes."),
         (".transpose(0, 5)", "IndexError", "Dimension out of range"),
         ("[9]", "IndexError", "index 9 is out of bounds for dimension 0 with size 4"),
-        ("[0, 0, 0]", "IndexError", "too many indices for tensor of dimension 0"),
+        ("[0, 0, 0]", "IndexError", "invalid index of a 0-dim tensor"),
         (".expand(3, 6)", "RuntimeError", "must match the existing size (4)"),
         (".chunk(2)[2]", "IndexError", "out of range"),
         (".unfold(0, 9, 1)", "RuntimeError", "9"),
