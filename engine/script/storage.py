@@ -12,11 +12,13 @@ from engine.storage.spec import CostSpec, LayoutSpec
 SHOW = '''\
 def show(name: str, tensor: torch.Tensor) -> None:
     """Shape, stride, storage_offset, bytes and number of the storage, distinct because all tensors are kept."""
+    kept.append(tensor)
     storage = tensor.untyped_storage()
     number = storages.setdefault(storage._cdata, len(storages))
     print(name, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), storage.nbytes(), f"storage {number}")
 
 
+kept: list[torch.Tensor] = []
 storages: dict[int, int] = {}'''
 
 MEASURE = """\
@@ -52,13 +54,14 @@ def script(spec: LayoutSpec | CostSpec) -> str:
 
 def _layout(spec: LayoutSpec) -> str:
     names = _names(spec)
-    lines = [*build_lines(spec), 'show("x", x)']
+    chain = []
     for before, name, step in zip(names, names[1:], spec.steps, strict=False):
-        lines += [f"{name} = {before}{format_chain((step,))}", f'show("{name}", {name})']
+        chain += [f"{name} = {before}{format_chain((step,))}", f'show("{name}", {name})']
     if spec.view_shape is not None:
-        lines += _view(names[-1], spec.view_shape)
+        chain += _view(names[-1], spec.view_shape)
     if spec.write != "none":
-        lines += _write(spec, names)
+        chain = [*(_guarded(chain) if spec.steps else chain), *_write(spec, names)]
+    lines = [*build_lines(spec), 'show("x", x)', *chain]
     title = '"""A chain of operations on a tensor and where its elements lie, in plain torch."""'
     return "\n\n".join([title, "import torch\n\n\n" + SHOW, "\n".join(lines)]) + "\n"
 
@@ -92,24 +95,32 @@ def _filled(spec: LayoutSpec) -> str:
 
 def _view(end: str, shape: tuple[int, ...]) -> list[str]:
     return [
-        "",
-        "try:",
-        f'    show("view", {end}.view({shape}))',
-        "except RuntimeError as error:",
-        '    print("view", error)',
-        f'show("reshape", {end}.reshape({shape}))',
+        'for method in ("view", "reshape"):',
+        *_indented(_guarded([f"show(method, getattr({end}, method)({shape}))"], "method, error")),
     ]
 
 
 def _write(spec: LayoutSpec, names: list[str]) -> list[str]:
-    through, listed = names[spec.write_step], ", ".join(names)
-    tensors = f"({listed},)" if len(names) == 1 else f"({listed})"
-    return [
-        "",
-        f"{through}.{_WRITES[spec.write]}",
-        f"for tensor in {tensors}:",
-        '    print("version", tensor._version, tensor.grad_fn.name() if tensor.grad_fn else None)',
+    """Through a step that the chain reached; versions and grad_fn of all tensors it reached."""
+    lines = [
+        *_guarded([f"{names[spec.write_step]}.{_WRITES[spec.write]}"]),
+        f"for tensor in kept[:{len(names)}]:",
+        "    try:",
+        "        name = tensor.grad_fn.name() if tensor.grad_fn else None",
+        "    except RuntimeError:  # one of several views whose base has changed",
+        "        name = None",
+        '    print("version", tensor._version, name)',
     ]
+    return [f"if len(kept) > {spec.write_step}:", *_indented(lines)] if spec.write_step else lines
+
+
+def _guarded(lines: list[str], told: str = "error") -> list[str]:
+    """Lines that go on when PyTorch refuses one of them, and print its words."""
+    return ["try:", *_indented(lines), "except Exception as error:", f"    print({told})"]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _cost(spec: CostSpec) -> str:

@@ -11,6 +11,7 @@ import warnings
 import pytest
 
 from engine import run
+from engine.runner.faults import error_text
 from engine.script import script_for
 from engine.storage.chain import parse_chain
 from engine.storage.dtypes import DTYPES
@@ -36,12 +37,26 @@ SPECS = [
     *(layout(".T", dtype=dtype, fill=fill) for dtype in DTYPES for fill in ("arange", "normal")),
 ]
 FAILING = [
-    layout(".transpose(0, 1).view(24)"),
+    layout(".transpose(0, 1).view(24)", view_shape=(3,)),
     layout("[::-1]"),
     layout(".flip(1)", dtype="float8_e5m2"),
-    layout(requires_grad=True, write="add_"),
-    layout(".expand(3, 4, 6)", write="add_", write_step=1),
+    layout(".unflatten(0, (1, 1))", shape=()),
+    layout("[1]", shape=()),
 ]
+GOING_ON = [
+    layout(shape=(4,), view_shape=(1, 3), write="mul_"),
+    layout(".clone()[0:]", view_shape=(5, -1), write="mul_", write_step=2, requires_grad=True),
+    layout("[1:].view(7).clone()", view_shape=(3,), write="add_", write_step=1),
+    layout("[1:].view(7).clone()", write="add_", write_step=2),
+    layout("[1:].view(7).clone()", write="zero_", requires_grad=True, dtype="float64"),
+    layout(requires_grad=True, write="add_"),
+    layout(".expand(3, 4, 6)", write="add_", write_step=1, view_shape=(72,)),
+    layout(".clone().chunk(2)[1]", write="add_", write_step=1, requires_grad=True),
+    layout(".clone().unbind()[0]", write="add_", write_step=1, requires_grad=True),
+    layout(".clone().unbind()[0]", write="add_", write_step=2, requires_grad=True),
+    layout(".clone()[0:].transpose(0, 1)", write="mul_", write_step=2, requires_grad=True),
+]
+"""What PyTorch refuses on the way, and the write that the page reports all the same."""
 
 
 def name_of(spec):
@@ -56,8 +71,8 @@ def printed(spec):
         warnings.simplefilter("ignore")
         try:
             exec(compile(script_for(spec), "script.py", "exec"), {"__name__": "__main__"})
-        except (RuntimeError, ValueError) as raised:
-            error = str(raised)
+        except (RuntimeError, ValueError, IndexError) as raised:
+            error = error_text(raised)
     return lines.getvalue().splitlines(), error
 
 
@@ -67,32 +82,33 @@ def shown(name, found):
     )
 
 
-def expected(traced):
-    """The same lines from the engine's result."""
+def expected(traced, goes_on=False):
+    """The same lines from the engine's result; one that goes on prints what PyTorch refused in the chain."""
     names = ["x", *(f"x{i}" for i in range(1, len(traced.layouts)))]
     lines = [shown(name, found) for name, found in zip(names, traced.layouts, strict=True)]
+    lines += [outcome.error.message for outcome in traced.outcomes if outcome.error and goes_on]
     if traced.view is not None:
         view = traced.view
         lines.append(shown("view", view.view) if view.view else f"view {view.view_error.message}")
-        lines.append(shown("reshape", view.reshape))
-    if traced.write is not None and traced.write.error is None:
+        lines.append(shown("reshape", view.reshape) if view.reshape else f"reshape {view.reshape_error.message}")
+    if traced.write is not None:
+        lines += [traced.write.error.message] if traced.write.error else []
         lines += [f"version {name.version_after} {name.grad_fn_after}" for name in traced.write.names]
-    return lines
+    return [part for line in lines for part in line.splitlines()]
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=name_of)
+@pytest.mark.parametrize("spec", [*SPECS, *GOING_ON], ids=name_of)
 def test_a_script_prints_what_the_page_shows(spec):
     lines, error = printed(spec)
     assert error == ""
-    assert lines == expected(run(spec, inline=True))
+    assert lines == expected(run(spec, inline=True), goes_on=spec.write != "none")
 
 
 @pytest.mark.parametrize("spec", FAILING, ids=name_of)
 def test_a_script_ends_with_the_error_the_page_shows(spec):
     traced = run(spec, inline=True)
-    said = traced.write.error if traced.write is not None else traced.outcomes[-1].error
     lines, error = printed(spec)
-    assert error == said.message
+    assert error == traced.outcomes[-1].error.message
     assert lines == expected(traced)
 
 
@@ -129,7 +145,7 @@ RUFF = (sys.executable, "-m", "ruff")
 
 
 def test_scripts_are_in_ruffs_style_and_name_nothing_of_the_project(tmp_path):
-    for number, spec in enumerate([*SPECS, *FAILING, *COSTS]):
+    for number, spec in enumerate([*SPECS, *FAILING, *GOING_ON, *COSTS]):
         text = script_for(spec)
         assert "engine" not in text
         assert text.count("\n") <= 45
