@@ -112,7 +112,7 @@ def _sentence(alignment: Alignment, number: int) -> str:
     first, second = column.fault or (0, 0)
     left, right = column.sizes[first], column.sizes[second]
     if column.kind == "contracted":
-        where = "last but one" if any(other.kind == "columns" for other in alignment.columns) else "only"
+        where = "last but one" if any(other.kind == "columns" for other in alignment.columns) else "only one"
         return (
             f"The last dimension of a is {left} and the {where} of b is {right}: a matrix product sums over both "
             "together, so they must be equal; a size of 1 does not stretch here."

@@ -72,7 +72,7 @@ def _chip(letter: str, spec: EinsumSpec, equation: Equation, theme: Theme) -> st
         background = f"repeating-linear-gradient(135deg,{fill} 0 5px,{stripe} 5px 7px)"
     size = format_shape(spec.ellipsis) if letter == ELLIPSIS else str(spec.length_of(letter))
     return (
-        f'<span style="display:inline-block;margin-right:6px;padding:3px 12px;border-radius:6px;'
+        f'<span style="display:inline-block;margin:2px 6px 2px 0;padding:3px 12px;border-radius:6px;'
         f"background:{background};"
         f'box-shadow:inset 0 0 0 1.5px {colour}"><b style="font-size:18px;font-family:monospace">{escape(letter)}</b>'
         f' <span style="font-size:13px">{escape(size)}</span>'

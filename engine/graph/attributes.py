@@ -10,6 +10,7 @@ from engine.graph.spec import Attribute
 from engine.graph.texts import attribute_text
 from engine.graph.wording import is_freed
 from engine.recorded import NodeLayout
+from engine.runner.faults import error_text
 
 Attributes = tuple[Attribute, ...]
 
@@ -63,4 +64,4 @@ def _attribute(node: Any, name: str, private: str) -> Attribute:
     try:
         return Attribute(name, attribute_text(getattr(node, private)))
     except RuntimeError as error:
-        return Attribute(name, "", "freed by backward" if is_freed(error) else str(error))
+        return Attribute(name, "", "freed by backward" if is_freed(error) else error_text(error))

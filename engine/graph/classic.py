@@ -14,7 +14,7 @@ from engine.graph.spec import Classic, ClassicSpec, Graph, PyTorchError
 from engine.graph.walk import read_graph
 from engine.models.build import Built, build
 from engine.runner.contract import ProgressSink
-from engine.runner.faults import is_memory_error
+from engine.runner.faults import error_text, is_memory_error
 
 _ADDRESS = re.compile(r"\b\d{9,}\b")
 
@@ -101,7 +101,7 @@ def _failed(error: Exception, stage: Any) -> Classic:
     """PyTorch's error as the lesson; memory that ran out is none, and is raised."""
     if is_memory_error(error):
         raise error
-    text = PyTorchError(stage=stage, type=type(error).__name__, message=str(error))
+    text = PyTorchError(stage=stage, type=type(error).__name__, message=error_text(error))
     return Classic(dot="", nodes=0, error=text)
 
 

@@ -21,7 +21,7 @@ from engine.graph.walk import read_graph
 from engine.models.build import Built, build
 from engine.models.build import price as price_model
 from engine.runner.contract import Price, ProgressSink
-from engine.runner.faults import is_memory_error
+from engine.runner.faults import error_text, is_memory_error
 
 __all__ = ["draw_torchviz", "price", "trace_model"]
 
@@ -79,7 +79,7 @@ class _Run:
         except Exception as error:
             if is_memory_error(error):
                 raise
-            self.error = PyTorchError(stage=stage, type=type(error).__name__, message=str(error))
+            self.error = PyTorchError(stage=stage, type=type(error).__name__, message=error_text(error))
 
 
 def trace_model(spec: GraphSpec, progress: ProgressSink) -> Traced:

@@ -13,6 +13,7 @@ from engine.graph.owners import Owner, Owners
 from engine.graph.spec import Saved, TensorMetadata
 from engine.graph.texts import NAMES
 from engine.graph.wording import hook_name, is_checkpoint_hook, is_freed, versions_in
+from engine.runner.faults import error_text
 from engine.shapes import plain_shape
 
 _UNREADABLE = (RuntimeError, NotImplementedError, TypeError)
@@ -82,7 +83,7 @@ class SavedReader:
             layout, storage = (shape, tensor.stride()), tensor.untyped_storage()
             shape, dtype_name, stride, device_name, size = self._layouts.get(layout) or self._learn(layout, tensor)
         except _UNREADABLE as error:
-            saved = self._describe_unusual(node, slot, tensor, str(error))
+            saved = self._describe_unusual(node, slot, tensor, error_text(error))
             return _with_version_saved(node, slot, saved) if saved.version_now else saved
         key, owners = recorded.storage_key(storage), self.owners
         owner = owners.by_storage.get(key)
@@ -172,7 +173,7 @@ def _empty(node: Any, slot: recorded.Slot) -> Saved:
 
 def why_unreadable(error: RuntimeError) -> str:
     """PyTorch's reason, short where it is the usual one."""
-    return "freed by backward" if is_freed(error) else str(error)
+    return "freed by backward" if is_freed(error) else error_text(error)
 
 
 def unreadable_slots(slots: tuple[recorded.Slot, ...], error: RuntimeError) -> tuple[Saved, ...]:

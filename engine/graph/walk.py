@@ -20,6 +20,7 @@ from engine.graph.roots import named_inputs, named_tensors
 from engine.graph.saved import SavedReader
 from engine.graph.spec import Edge, Graph, Node, Root
 from engine.graph.texts import NAMES
+from engine.runner.faults import error_text
 from engine.shapes import shape_of
 
 
@@ -106,7 +107,7 @@ def _gradient_edge(tensor: torch.Tensor) -> tuple[Any | None, str]:
     try:
         node = tensor.grad_fn
     except RuntimeError as error:
-        return None, str(error)
+        return None, error_text(error)
     return node, "" if node is not None else _why_no_node(tensor)
 
 

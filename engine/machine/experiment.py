@@ -14,6 +14,7 @@ from engine.machine.operators import find_operators
 from engine.machine.spec import Capability, Machine, MachineSpec
 from engine.runner.confine import applied_features
 from engine.runner.contract import ProgressSink
+from engine.runner.faults import error_text
 
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _AUTOCAST_DTYPES = (torch.bfloat16, torch.float16)
@@ -50,7 +51,7 @@ def _try_autocast(dtype: torch.dtype) -> Capability:
         with torch.autocast("cpu", dtype=dtype):
             product = ones @ ones
     except RuntimeError as error:
-        return Capability(name=name, available=False, detail=str(error))
+        return Capability(name=name, available=False, detail=error_text(error))
     given = str(product.dtype).removeprefix("torch.")
     right = product.dtype == dtype and bool((product == 2).all())
     return Capability(name=name, available=right, detail=f"a float32 matmul under CPU autocast returned {given}")

@@ -17,7 +17,7 @@ from engine.memory_format.hidden import KernelCopies
 from engine.memory_format.lineage import COPYING
 from engine.memory_format.parameters import parameter_formats
 from engine.memory_format.spec import FormatTrace, Operation, Phase
-from engine.runner.faults import is_memory_error
+from engine.runner.faults import error_text, is_memory_error
 
 Stage = Literal["forward", "loss", "backward"]
 IN_PLACE = "_"
@@ -72,7 +72,7 @@ class FormatRun:
         except Exception as error:
             if is_memory_error(error):
                 raise
-            self.error = PyTorchError(stage=stage, type=type(error).__name__, message=str(error))
+            self.error = PyTorchError(stage=stage, type=type(error).__name__, message=error_text(error))
             return None
 
     def _trace(self) -> FormatTrace:

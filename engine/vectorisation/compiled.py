@@ -11,6 +11,7 @@ import torch
 
 from engine.machine.compiler import find_compiler
 from engine.machine.operators import find_operators
+from engine.runner.faults import error_text
 from engine.vectorisation.spec import Rung
 from engine.vectorisation.ways import Inputs, Way
 
@@ -37,7 +38,7 @@ def compile_way(way: Way, inputs: Inputs) -> tuple[Way | None, float | None, str
             compiled(*inputs.values())
             return compiled, time.perf_counter() - start, ""
     except Exception as error:  # whatever the compiler says is the lesson
-        told = "\n".join(str(error).strip().splitlines()[:_TOLD_LINES])
+        told = "\n".join(error_text(error).strip().splitlines()[:_TOLD_LINES])
         return None, None, f"{type(error).__name__}: {told}"
 
 

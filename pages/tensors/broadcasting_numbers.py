@@ -12,7 +12,7 @@ from pages.shared.key_numbers import KeyNumber
 
 LONGEST_COUNT = 1_000_000
 """A larger count does not fit its box digit by digit."""
-LOOPS, VECTORS = ("row loop", "element loop"), ("einsum", "broadcast", "matmul")
+LOOPS, VECTORS = ("row loop", "element loop"), ("broadcast", "einsum", "matmul")
 """The first of each that a problem has stands in the row."""
 
 
@@ -71,11 +71,14 @@ def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
     what = f"the median of its samples: {fastest.name if fastest else 'nothing was measured'}"
     loop, vector = _first_known(ladder, LOOPS), _first_known(ladder, VECTORS)
     behind = "its median time / that of the fastest"
-    compared = [rung for rung in (loop, vector) if rung is not None]
+    compared = [(word, rung) for word, rung in (("Loop", loop), ("Vector", vector)) if rung is not None]
     return (
         KeyNumber("Fastest", fastest.seconds if fastest else None, "s", what),
         *([KeyNumber(f"{loop.name.capitalize()} ×", _behind(loop, fastest), "", behind)] if loop else []),
-        *(KeyNumber(f"Nodes, {rung.name}", rung.nodes, "count", "`grad_fn` of the result") for rung in compared),
+        *(
+            KeyNumber(f"{word} nodes", rung.nodes, "count", f"`grad_fn` of the {rung.name}'s result")
+            for word, rung in compared
+        ),
         KeyNumber(
             "Largest error", max(errors, default=None), "", "`(result - float64 result).abs().max()` of all rungs"
         ),

@@ -85,7 +85,7 @@ def draw_said(error: PyTorchSaid) -> None:
 
 def _draw_fixes(outcome: Broadcast) -> None:
     if outcome.fix_refusal is not None:
-        st.markdown("Other shapes alone do not help: with shapes that fit PyTorch says")
+        st.markdown("Other shapes alone do not help: with shapes that fit, PyTorch says:")
         st.code(outcome.fix_refusal.message, language=None, wrap_lines=True)
         return
     if not outcome.fixes:
