@@ -15,6 +15,7 @@ from pages.shared.device_control import draw_device
 
 # number_input says nothing of a range of a million; a slider is only used where each step can be hit
 LARGEST_SLIDER = 48
+LONGEST_TEXT = 200
 SEPARATORS = re.compile(r"[\s,;x×]+")
 
 
@@ -69,6 +70,8 @@ def ints_text(values: tuple[int, ...]) -> str:
 
 def parse_ints(text: str, name: str) -> tuple[int, ...]:
     """Integers between commas, blanks or x, brackets allowed; ValueError with what was wrong, `()` for nothing."""
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"{name} takes at most {LONGEST_TEXT} characters; received {len(text)}. Write it as 4, 6.")
     inside = text.strip().removeprefix("torch.Size").strip("()[] ")
     words = [word for word in SEPARATORS.split(inside) if word]
     for word in words:

@@ -112,7 +112,8 @@ def _stop(slot: str) -> None:
 def draw_fault(report: FaultReport, slot: str = "main") -> None:
     """What happened, what to do next, and the original text folded below."""
     with st.container(border=True, key=f"fault.{slot}"):
-        st.error(f"**{FAULT_TITLES[report.kind]}**", icon=":material/report:")
+        draw = st.info if report.kind == "cancelled" else st.error
+        draw(f"**{FAULT_TITLES[report.kind]}**", icon=":material/report:")
         st.text(report.what)
         st.text(report.remedy)
         if report.detail:

@@ -30,6 +30,12 @@ def test_what_is_shown_is_read_back(values):
     assert parse_ints(ints_text(tuple(values)), "shape") == tuple(values)
 
 
+def test_a_text_of_any_length_is_answered_at_once():
+    for text in ("9, " * 100_000, " " * 1_000_000, "(" * 1_000_000):
+        with pytest.raises(ValueError, match="at most 200 characters; received"):
+            parse_ints(text, "shape")
+
+
 @pytest.mark.parametrize("text", ["4.5", "four", "1e9", "4, <b>", "9" * 13, "²", "4, --1", "None"])
 def test_anything_else_is_refused_in_words(text):
     with pytest.raises(ValueError, match="shape takes whole numbers") as caught:
