@@ -19,12 +19,13 @@ from engine.figures.units import (
 
 @dataclass(frozen=True)
 class KeyNumber:
-    """One number: label, value (None when it was not recorded), unit, and the torch attribute it comes from."""
+    """One number: label, value (None: `missing` says why), unit, and the torch attribute it comes from."""
 
     label: str
     value: float | None
     unit: str
     read_from: str
+    missing: str = "not run"
 
 
 NARROWEST, NARROWEST_PRESENTED = 128, 170
@@ -46,7 +47,7 @@ def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] |
     for number in numbers:
         grid.metric(
             number.label,
-            "not run" if number.value is None else _FORMATS[number.unit](number.value),
+            number.missing if number.value is None else _FORMATS[number.unit](number.value),
             delta=difference(number, before.get(number.label)) if pinned is not None else None,
             delta_color="off",
             delta_arrow="off",

@@ -1,6 +1,7 @@
 """Differences to pinned A are worded with sign, unit and share."""
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.shared.key_numbers import KeyNumber, difference
 
@@ -23,3 +24,16 @@ from pages.shared.key_numbers import KeyNumber, difference
 )
 def test_difference(value: float | None, before: float | None, unit: str, expected: str) -> None:
     assert difference(KeyNumber("x", value, unit, "nowhere"), before) == expected
+
+
+def missing(word: str | None) -> None:
+    from pages.shared.key_numbers import KeyNumber, draw_key_numbers
+
+    numbers = [KeyNumber("x", None, "", "nowhere", word) if word else KeyNumber("x", None, "", "nowhere")]
+    draw_key_numbers(numbers, None)
+
+
+@pytest.mark.parametrize(("word", "shown"), [("no cells", "no cells"), (None, "not run")])
+def test_a_number_that_is_not_there_says_why(word: str | None, shown: str) -> None:
+    app = AppTest.from_function(missing, args=(word,)).run()
+    assert [metric.value for metric in app.metric] == [shown]
