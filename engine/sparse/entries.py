@@ -14,14 +14,12 @@ LARGEST_SIDE = 64
 MAXIMUM_ENTRIES = 512
 LARGEST_VALUE = 9999.0
 
-_LINE = re.compile(
-    r"""^\s*
-    (?P<row>[+-]?\d{1,6})\s*[,\s]\s*
-    (?P<column>[+-]?\d{1,6})\s*[,\s]\s*
-    (?P<value>[+-]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][+-]?\d{1,2})?)
-    \s*$""",
-    re.VERBOSE,
-)
+MAXIMUM_TEXT = 32 * MAXIMUM_ENTRIES
+"""Characters, remarks and blanks included."""
+MAXIMUM_LINES = 2 * MAXIMUM_ENTRIES
+
+_INDEX = re.compile(r"[+-]?[0-9]{1,6}")
+_VALUE = re.compile(r"[+-]?(?:[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(?:[eE][+-]?[0-9]{1,2})?")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -38,30 +36,40 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 def parse_entries(text: str) -> tuple[Entry, ...]:
     """ "0, 2, 3" on each line, or between semicolons -> entries in that order; # starts a remark.
 
-    ValueError names the line, what is wrong with it and how to write it.
+    ValueError names the line, what is wrong with it and how to write it, or the limit that the text goes beyond.
     """
-    pieces = [piece for line in text.splitlines() for piece in line.partition("#")[0].split(";")]
-    lines = list(enumerate(pieces, start=1))
-    filled = [(number, line) for number, line in lines if line.strip()]
-    if len(filled) > MAXIMUM_ENTRIES:
-        raise ValueError(
-            f"entries may be at most {MAXIMUM_ENTRIES} lines; received {len(filled)}. Leave some out, or choose a "
-            f"pattern that makes them."
-        )
+    _check_count("characters long", len(text), MAXIMUM_TEXT)
+    written = text.splitlines()
+    _check_count("lines", len(written), MAXIMUM_LINES)
+    pieces = [piece for line in written for piece in line.partition("#")[0].split(";")]
+    filled = [(number, line) for number, line in enumerate(pieces, start=1) if line.strip()]
+    _check_count("entries", len(filled), MAXIMUM_ENTRIES)
     return tuple(_entry(number, line) for number, line in filled)
 
 
+def _check_count(what: str, received: int, most: int) -> None:
+    if received > most:
+        raise ValueError(
+            f"The typed entries may be at most {most} {what}; received {received}. Leave some out, or choose a pattern "
+            f"that makes them."
+        )
+
+
 def _entry(number: int, line: str) -> Entry:
-    found = _LINE.match(line)
-    if found is None:
+    words = [word for part in line.split(",") for word in part.split() or [""]]
+    if len(words) != 3 or not all(map(_is_number, words, (_INDEX, _INDEX, _VALUE))):
         raise ValueError(
             f"Entry {number} must be a row, a column and a value; received {line.strip()[:60]!r}. "
             f"Write it as 0, 2, 3.5 with commas or blanks between."
         )
     try:
-        return Entry(int(found["row"]), int(found["column"]), float(found["value"]))
+        return Entry(int(words[0]), int(words[1]), float(words[2]))
     except ValueError as error:
         raise ValueError(f"Entry {number}: {error}") from None
+
+
+def _is_number(word: str, grammar: re.Pattern[str]) -> bool:
+    return grammar.fullmatch(word) is not None
 
 
 def entries_text(entries: tuple[Entry, ...]) -> str:

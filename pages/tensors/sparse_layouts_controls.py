@@ -9,7 +9,7 @@ import msgspec
 import streamlit as st
 
 from engine.runner.contract import Spec
-from engine.sparse.entries import entries_text, parse_entries
+from engine.sparse.entries import MAXIMUM_TEXT, entries_text, parse_entries
 from engine.sparse.matrix import TWO_IN_ONE_PLACE, LayoutName, Matrix
 from engine.sparse.spec import (
     EmbeddingGradSpec,
@@ -163,7 +163,11 @@ def _draw_matrix() -> None:
     if pattern == "typed entries":
         help_text = "One entry a line: row, column, value, counted from 0. The same place may occur again."
         st.text_area(
-            "Entries", value=entries_text(TWO_IN_ONE_PLACE), height=132, **common_arguments(ENTRIES, help_text)
+            "Entries",
+            value=entries_text(TWO_IN_ONE_PLACE),
+            height=132,
+            max_chars=MAXIMUM_TEXT,
+            **common_arguments(ENTRIES, help_text),
         )
     _draw_fields(Matrix, FIELDS_OF_PATTERN.get(pattern, ()), "sparse")
     draw_field(Matrix, "dtype", "sparse.dtype", label="dtype")

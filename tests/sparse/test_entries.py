@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.sparse.entries import MAXIMUM_ENTRIES, Entry, entries_text, parse_entries
+from engine.sparse import entries
+from engine.sparse.entries import MAXIMUM_ENTRIES, MAXIMUM_LINES, MAXIMUM_TEXT, Entry, entries_text, parse_entries
 from engine.sparse.matrix import Matrix
 
 some_entry = st.builds(
@@ -21,8 +22,8 @@ def test_entries_are_read_in_order_with_blanks_commas_semicolons_and_remarks():
 
 
 @given(st.lists(some_entry, max_size=20).map(tuple))
-def test_what_is_written_is_read_back(entries):
-    assert parse_entries(entries_text(entries)) == entries
+def test_what_is_written_is_read_back(written):
+    assert parse_entries(entries_text(written)) == written
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,9 @@ def test_what_is_written_is_read_back(entries):
         "1",
         "1, 2",
         "1, 2, 3, 4",
+        "1,, 2, 3",
+        ", 1, 2, 3",
+        "1, 2, 3,",
         "a, b, c",
         "0, 0, nan",
         "0, 0, inf",
@@ -54,8 +58,36 @@ def test_numbers_beyond_the_limits_are_refused(text):
 
 
 def test_too_many_entries_are_refused():
-    with pytest.raises(ValueError, match=f"at most {MAXIMUM_ENTRIES}"):
+    with pytest.raises(ValueError, match=f"at most {MAXIMUM_ENTRIES} entries; received {MAXIMUM_ENTRIES + 1}"):
         parse_entries("0, 0, 1\n" * (MAXIMUM_ENTRIES + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("0" + " " * MAXIMUM_TEXT + "x", f"{MAXIMUM_TEXT} characters long; received {MAXIMUM_TEXT + 2}"),
+        ("," * (MAXIMUM_TEXT + 1), f"{MAXIMUM_TEXT} characters long; received {MAXIMUM_TEXT + 1}"),
+        ("# remark\n" * (MAXIMUM_LINES + 1), f"{MAXIMUM_LINES} lines; received {MAXIMUM_LINES + 1}"),
+        ("\n" * (MAXIMUM_LINES + 1), f"{MAXIMUM_LINES} lines; received {MAXIMUM_LINES + 1}"),
+        (";".join(["0 0 1"] * (MAXIMUM_ENTRIES + 1)), f"{MAXIMUM_ENTRIES} entries; received {MAXIMUM_ENTRIES + 1}"),
+    ],
+    ids=lambda text: text[:8],
+)
+def test_text_beyond_a_limit_is_refused_with_the_limit_and_what_was_received(text, most):
+    with pytest.raises(ValueError, match=f"at most {most}"):
+        parse_entries(text)
+
+
+def test_blanks_within_the_limit_are_blanks():
+    blanks = " " * ((MAXIMUM_TEXT - 3) // 2)
+    assert parse_entries(f"0{blanks}2{blanks}3") == (Entry(0, 2, 3.0),)
+    with pytest.raises(ValueError, match="Entry 1 must be"):
+        parse_entries(f"0{blanks}x{blanks}")
+
+
+def test_no_grammar_repeats_without_a_bound():
+    for grammar in (entries._INDEX, entries._VALUE):
+        assert not {"*", "+"} & set(grammar.pattern.replace("[+-]", ""))
 
 
 @pytest.mark.parametrize(
