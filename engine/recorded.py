@@ -34,6 +34,8 @@ running_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward runs now in this thread; None outside of backward."""
 profiler_runs: Callable[[], bool] = torch._C._autograd._profiler_enabled
 """Whether a profiler is recording already."""
+read_event_trees: Callable[[Any], list[Any]] = methodcaller("experimental_event_tree")
+"""Events of a finished profile's `kineto_results` as trees: `name`, `parent`, `children`, `extra_fields.inputs`."""
 
 Reader = Callable[[Any], Any]
 

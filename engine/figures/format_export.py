@@ -12,7 +12,15 @@ from engine.memory_format.spec import FormatTrace, Operation, TensorFormat
 
 COLUMNS = (
     *("id", "phase", "operation", "module", "line", "autograd node", "strides in", "format in"),
-    *("strides out", "format out", "order", "event", "copied bytes", "copied inside the kernel"),
+    *(
+        "strides out",
+        "format out",
+        "order",
+        "event",
+        "copied bytes",
+        "reordered inside the kernel",
+        "cast inside the kernel",
+    ),
 )
 
 
@@ -33,6 +41,7 @@ def operation_row(op: Operation) -> tuple[str | int, ...]:
         op.event,
         op.copied_bytes,
         op.hidden_bytes,
+        op.cast_bytes,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Literal
 
+from engine.figures.format_inside import sentences_inside
 from engine.figures.units import format_bytes, format_shape
-from engine.memory_format.spec import FormatSpec, FormatTrace, Operation, TensorFormat
+from engine.memory_format.spec import FormatSpec, FormatTrace, KernelCopy, Operation, TensorFormat, dims_of
 
 Tone = Literal["lost", "kept", "contiguous", "gained"]
 
@@ -47,21 +48,25 @@ def headline(spec: FormatSpec, trace: FormatTrace) -> tuple[Tone, str]:
     if trace.lost_at is not None:
         lost = operations[trace.lost_at]
         return "lost", f"**channels_last is lost {at_place(lost)}**: {what_happened(lost)}"
+    if not any(op.order == "channels_last" for op in operations):
+        return "contiguous", "No operation writes an image in channels_last order, so there is none to lose."
+    return "kept", " ".join([_kept_from(trace), *sentences_inside(spec, trace, "forward")])
+
+
+def _kept_from(trace: FormatTrace) -> str:
+    """Where channels_last begins: with the first image, or at the operation that gains it."""
     share = f"{trace.channels_last_operations} of {trace.image_operations} operations on images write it"
-    inside = sum(op.hidden_bytes for op in operations if op.phase == "forward")
-    but = f" But kernels of the forward copy {format_bytes(inside)} inside, {_why_inside(spec)}." if inside else ""
-    return (
-        "kept",
-        f"**The forward keeps channels_last** from the first image to the last; {share}, backward included.{but}",
-    )
-
-
-def _why_inside(spec: FormatSpec) -> str:
-    if spec.converted == "inputs only":
-        return "since the weights are contiguous: convert the model too"
-    if spec.converted == "model only":
-        return "since the inputs are contiguous: convert them too"
-    return "which strides do not show"
+    share += ", backward included."
+    first = next((op for op in trace.operations if op.event in ("keeps", "gains")), None)
+    if first is not None and first.event == "gains":
+        return (
+            f"**The images come in contiguous; channels_last begins with `{first.name}` in `{first.module}`**, and the "
+            f"forward does not lose it from there on; {share}"
+        )
+    others = [op for op in trace.operations if op.phase == "forward" and op.order in ("contiguous", "other")]
+    if others:
+        return f"**The forward does not lose channels_last**: what reads an image in it writes it in it; {share}"
+    return f"**The forward keeps channels_last** from the first image to the last; {share}"
 
 
 def _of_contiguous(trace: FormatTrace) -> tuple[Tone, str]:
@@ -99,13 +104,38 @@ def what_happened(operation: Operation) -> str:
     written = operation.outputs[0]
     renamed = operation.order == "channels_last" and written.format == "contiguous"
     meant = f"{copied}; with the channels as last dimension, that is channels_last of the image" if renamed else copied
-    return f"`{operation.name}` reads {laid_out(inputs[0])} and writes {laid_out(written)}{meant}."
+    between = _read_off(inputs[0], written) if operation.event == "loses" and inputs[0].format == "not_4d" else ""
+    return f"`{operation.name}` reads {laid_out(inputs[0])} and writes {laid_out(written)}{meant}.{between}"
+
+
+def _read_off(before: TensorFormat, after: TensorFormat) -> str:
+    """How an order is told where the dimensions are not (N, C, H, W)."""
+    return (
+        f" From the largest stride to the smallest its dimensions are {dims_by_stride(before)} before, which is "
+        f"channels_last of the image it is a view of, and {dims_by_stride(after)} after, which is not."
+    )
+
+
+def dims_by_stride(tensor: TensorFormat) -> str:
+    """Dimensions from the largest stride to the smallest, "0, 2, 3, 1"; those of size 1 are left out."""
+    return ", ".join(map(str, dims_of(tensor.shape, tensor.stride))) if tensor.stride else ""
 
 
 def laid_out(tensor: TensorFormat) -> str:
     """ "4x32x16x16 channels_last (8192, 1, 512, 32)"."""
     named = "" if tensor.format == "not_4d" else f" {WORDS[tensor.format]}"
     return f"{format_shape(tensor.shape)}{named} `{tensor.stride}`"
+
+
+def copy_words(copy: KernelCopy) -> str:
+    """ "2 KiB of input 0 cast from int64 to float32"."""
+    read = f" of input {copy.input}" if copy.input >= 0 else ""
+    done = {
+        "reorder": "reordered",
+        "cast": f"cast from {copy.source_dtype} to {copy.target_dtype}",
+        "same order": "copied in the order they had",
+    }
+    return f"{format_bytes(copy.copied_bytes)}{read} {done[copy.kind]}"
 
 
 def remedy(operation: Operation) -> str:

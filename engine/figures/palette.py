@@ -120,7 +120,7 @@ _MEANINGS = (
     Meaning("format_lost", "channels_last lost", "#c2002f", "#ff6b81", "bolt"),
     Meaning("format_gained", "channels_last gained", "#00795a", "#2fc59b", "arrow_up"),
     Meaning("format_copy", "copies", "#8a5620", "#d6a065", "stack"),
-    Meaning("hidden_copy", "copies inside its kernel", "#6b4fa0", "#bba2f0", "loop"),
+    Meaning("hidden_copy", "reorders inside its kernel", "#6b4fa0", "#bba2f0", "loop"),
     Meaning("stretched", "same memory again (stride 0)", "#2688b0", "#7fd0ee", "repeat", hatched=True),
     Meaning("conflict", "sizes that do not fit", "#c2002f", "#ff6b81", "unequal"),
     Meaning("summed", "summed over", "#a86a00", "#f0ac33", "sigma", hatched=True),

@@ -11,7 +11,7 @@ import torch
 from engine import recorded
 from engine.graph.recording import Recording
 from engine.graph.spec import Source
-from engine.memory_format.hidden import KernelCopies
+from engine.memory_format.hidden import Found, KernelCopies
 from engine.memory_format.lineage import Lineage, key_of
 from engine.memory_format.order import format_of
 from engine.memory_format.spec import Event, Operation, Order, Phase, TensorFormat
@@ -31,8 +31,10 @@ class Draft:
         self.event: Event = ""
         self.itemsize = 1
 
-    def finish(self, number: int, copied: int, hidden: Sequence[int]) -> Operation:
+    def finish(self, number: int, copied_bytes: int, found: Sequence[Found]) -> Operation:
         """The operation with the bytes that were copied."""
+        inside = tuple(copy.of(self.inputs) for copy in found)
+        reorders = [copy.copied_bytes for copy in inside if copy.kind == "reorder"]
         return Operation(
             id=number,
             name=self.name,
@@ -43,11 +45,12 @@ class Draft:
             outputs=self.outputs,
             order=self.order,
             event=self.event,
-            copied_bytes=copied * self.itemsize,
-            hidden_copies=len(hidden),
-            hidden_bytes=sum(hidden) * self.itemsize,
+            copied_bytes=copied_bytes,
+            hidden_copies=len(reorders),
+            hidden_bytes=sum(reorders),
             node=self.node,
             variable=self.variable,
+            inside=inside,
         )
 
 

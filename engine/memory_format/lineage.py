@@ -11,8 +11,14 @@ from engine import recorded
 from engine.memory_format.order import format_of, hands_order_on, is_expanded, order_through_names, own_order
 from engine.memory_format.spec import Event, Order
 
-COPYING = frozenset({"aten::clone", "aten::copy_", "aten::_to_copy", "aten::_reshape_copy", "aten::contiguous"})
-"""Operations whose whole work is a copy."""
+COPYING = frozenset(
+    {
+        *("aten::clone", "aten::copy_", "aten::_to_copy", "aten::_reshape_copy"),
+        # Dispatched as such in inference_mode only; elsewhere what they call is.
+        *("aten::contiguous", "aten::reshape", "aten::reshape_as", "aten::flatten", "aten::to", "aten::type_as"),
+    }
+)
+"""Operations whose whole work is a copy, where they do any."""
 
 
 @dataclass

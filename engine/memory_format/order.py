@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from engine.memory_format.spec import Format, Order
+from engine.memory_format.spec import Format, Order, dims_of
 
 
 def format_of(tensor: torch.Tensor) -> Format:
@@ -25,8 +25,7 @@ def own_order(format_: Format) -> Order:
 
 def dims_by_stride(tensor: torch.Tensor) -> tuple[int, ...]:
     """Dimensions larger than 1 from the outermost in memory to the innermost."""
-    strides = tensor.stride()
-    return tuple(sorted((d for d, size in enumerate(tensor.shape) if size > 1), key=lambda d: (-strides[d], d)))
+    return dims_of(tuple(tensor.shape), tensor.stride())
 
 
 def is_row_major(tensor: torch.Tensor) -> bool:

@@ -18,7 +18,13 @@ Order = Literal["channels_last", "contiguous", "other", ""]
 """Order of an image's values in memory, followed through views that rename dimensions; "" where there is no image."""
 Phase = Literal["forward", "loss", "backward", "recompute"]
 Event = Literal["keeps", "loses", "gains", "converts", ""]
+CopyKind = Literal["reorder", "cast", "same order"]
 Converted = Literal["model and inputs", "model only", "inputs only"]
+
+
+def dims_of(shape: tuple[int, ...], stride: tuple[int, ...]) -> tuple[int, ...]:
+    """Dimensions larger than 1 from the largest stride to the smallest: from outermost in memory to innermost."""
+    return tuple(sorted((d for d, size in enumerate(shape) if size > 1), key=lambda d: (-stride[d], d)))
 
 
 class _Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -41,14 +47,29 @@ class TensorFormat(_Row, frozen=True, array_like=True, gc=False):
     aliases: int = -1
 
 
+class KernelCopy(_Row, frozen=True, array_like=True, gc=False):
+    """One `aten::copy_` below an operation, from the sizes, strides and dtypes its source and target had.
+
+    A `reorder` wrote its dimensions in another order than it read them, whatever became of the dtype; a `cast` changed
+    the dtype alone; `same order` neither, as when an expanded tensor is written out. `input` is the position among the
+    operation's inputs of the tensor that was read, -1 when it is none of them.
+    """
+
+    kind: CopyKind
+    copied_bytes: int
+    source_dtype: str
+    target_dtype: str
+    input: int = -1
+
+
 class Operation(_Row, frozen=True, array_like=True, gc=False):
     """One operation as PyTorch's dispatcher ran it, below autograd; `id` is its index in `FormatTrace.operations`.
 
     `module` is the innermost module whose forward called it, in backward the one whose forward made the autograd node
     `node`. `event` speaks of channels_last: `loses` also when the loss shows only later, in the view that turns the
     result into an image again; `converts` is a copy that wrote another order than it read, with neither end
-    channels_last. `copied_bytes` were written by the operation itself when it is a copy, `hidden_bytes` by copies
-    inside its kernel, which strides in and out do not show.
+    channels_last. `copied_bytes` were written by the operation itself when it is a copy; `inside` are the copies inside
+    its kernel, which strides in and out do not show, and `hidden_copies` the reorders among them.
     """
 
     id: int
@@ -65,6 +86,12 @@ class Operation(_Row, frozen=True, array_like=True, gc=False):
     hidden_bytes: int
     node: str = ""
     variable: str = ""
+    inside: tuple[KernelCopy, ...] = ()
+
+    @property
+    def cast_bytes(self) -> int:
+        """Written inside the kernel by casts to another dtype."""
+        return sum(copy.copied_bytes for copy in self.inside if copy.kind == "cast")
 
 
 class ParameterFormat(_Row, frozen=True, array_like=True, gc=False):

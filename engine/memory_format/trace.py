@@ -12,7 +12,7 @@ from torch import nn
 from engine import recorded
 from engine.graph.recording import record_forward
 from engine.graph.spec import PyTorchError
-from engine.memory_format.dispatch import DispatchRecorder
+from engine.memory_format.dispatch import DispatchRecorder, Draft
 from engine.memory_format.hidden import KernelCopies
 from engine.memory_format.lineage import COPYING
 from engine.memory_format.parameters import parameter_formats
@@ -103,14 +103,19 @@ def writes_memory(operation: Operation) -> bool:
 def _finished(recorder: DispatchRecorder, copies: KernelCopies) -> list[Operation]:
     finished = []
     for number, draft in enumerate(recorder.drafts):
-        elements = copies.elements(number)
-        if draft.name not in COPYING:
-            finished.append(draft.finish(number, 0, elements))
+        found = copies.below(number)
+        if not _is_copy(draft):
+            finished.append(draft.finish(number, 0, found))
             continue
-        written = draft.outputs[0].shape if draft.outputs else ()
-        copied = elements[:1] or [torch.Size(written).numel()]
-        finished.append(draft.finish(number, sum(copied), elements[1:]))
+        written = torch.Size(draft.outputs[0].shape).numel() * draft.itemsize if draft.outputs else 0
+        finished.append(draft.finish(number, found[0].copied_bytes if found else written, found[1:]))
     return finished
+
+
+def _is_copy(draft: Draft) -> bool:
+    """Whether its whole work was a copy: `reshape` and `contiguous` copy only where they return new memory."""
+    returns_view = bool(draft.outputs) and draft.outputs[0].aliases >= 0
+    return draft.name in COPYING and (draft.name == "aten::copy_" or not returns_view)
 
 
 def _first_loss(operations: tuple[Operation, ...], phases: tuple[Phase, ...]) -> int | None:

@@ -25,8 +25,12 @@ HOW_TO_READ = (
     "such a tensor counts as neither. Images are followed through views that rename dimensions: after "
     "`permute(0, 2, 3, 1)` a channels_last image reads as contiguous, yet nothing moved.\n\n"
     "**What is seen of copies.** Copies that are operations of their own are dispatched and counted. Copies inside a "
-    "kernel (a convolution whose image and weight lie differently) are what the profiler saw below it. What oneDNN "
-    "reorders into its own blocked layouts is invisible to both."
+    "kernel (a convolution whose image and weight lie differently) are what the profiler saw below it: a *reorder* "
+    "where source and target order their dimensions differently by stride, a *cast* where only the dtype changes, "
+    "which no memory format can spare. What oneDNN reorders into its own blocked layouts is invisible to both.\n\n"
+    "**Tensors of other than four dimensions** have no format name. The order of their dimensions is read off the "
+    "strides, from the largest to the smallest: a channels_last image reads 0, 2, 3, 1 (N, H, W, C), a contiguous one "
+    "0, 1, 2, 3; the table of the chosen operation shows it for every tensor."
 )
 TABS = ("Operations", "Parameters and gradients", "Contiguous or channels_last?", "How to read this")
 

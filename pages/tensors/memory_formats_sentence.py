@@ -11,8 +11,12 @@ from pages.shared.presets import apply_preset
 from pages.tensors.memory_formats_presets import PRESETS
 
 ICONS = {"lost": ":material/flash_on:", "kept": ":material/check_circle:", "gained": ":material/arrow_upward:"}
-OFFERED = (0, 1, 2)
-"""Questions offered to a model without images."""
+INFERENCE_MODE = (
+    "Under inference_mode PyTorch hands operations such as `aten::linear`, `aten::conv2d` and `aten::reshape` over "
+    "whole: what they call is seen as inside their kernel. Being watched also lets some take another way: "
+    "`aten::linear` on an image's transposed tokens copies them in a plain run and not here, so *Inside kernels* may "
+    "be too low. Choose no_grad for the copies of a plain run."
+)
 
 
 def draw_headline(spec: FormatSpec, trace: FormatTrace) -> None:
@@ -22,6 +26,8 @@ def draw_headline(spec: FormatSpec, trace: FormatTrace) -> None:
     if tone == "lost" and trace.lost_at is not None:
         sentence += f"  \n{remedy(trace.operations[trace.lost_at])}"
     draw(sentence, icon=ICONS.get(tone, ":material/info:"))
+    if spec.model.grad_mode == "inference_mode":
+        st.caption(f":material/visibility_off: {INFERENCE_MODE}")
 
 
 def draw_error(trace: FormatTrace) -> None:
@@ -32,17 +38,18 @@ def draw_error(trace: FormatTrace) -> None:
 
 
 def draw_no_images(model: ModelSpec) -> None:
-    """Why there is nothing to show, and questions that have images."""
+    """Why there is nothing to show, and every question of the page: each brings a model that has images."""
     st.info(
         f"**{describe(model.architecture)} has no images.** Memory formats order the four dimensions (N, C, H, W): "
-        "choose *ResNet* or *Convolutional blocks* as model, or start from a question.",
+        "choose *ResNet* or *Convolutional blocks* as model, or start from one of these questions, which set it.",
         icon=":material/image:",
     )
-    for number in OFFERED:
+    for number, preset in enumerate(PRESETS):
         st.button(
-            PRESETS[number].question,
+            preset.question,
             key=f"formats.open.{number}",
             icon=":material/arrow_forward:",
+            type="primary" if number == 0 else "secondary",
             on_click=apply_preset,
-            args=(PRESETS[number], number),
+            args=(preset, number),
         )

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.format_export import COLUMNS, format_name, operation_row
-from engine.figures.format_words import at_place, remedy
+from engine.figures.format_words import at_place, copy_words, dims_by_stride, remedy
 from engine.figures.units import format_bytes, format_shape
 from engine.memory_format.spec import FormatTrace, Operation
 from pages.shared.fields import common_arguments
@@ -36,12 +36,8 @@ def draw_operation(operation: Operation | None) -> None:
 def _draw_copies(operation: Operation) -> None:
     if operation.copied_bytes:
         st.caption(f"The operation is a copy of {format_bytes(operation.copied_bytes)}.")
-    if operation.hidden_bytes:
-        copies = "a copy" if operation.hidden_copies == 1 else f"{operation.hidden_copies} copies"
-        st.caption(
-            f"Inside its kernel {copies} moved {format_bytes(operation.hidden_bytes)}: seen by the profiler, not in "
-            "the strides in and out."
-        )
+    for copy in operation.inside:
+        st.caption(f"Inside its kernel, as the profiler saw it: {copy_words(copy)}.")
 
 
 def tensor_table(operation: Operation) -> pd.DataFrame:
@@ -52,6 +48,7 @@ def tensor_table(operation: Operation) -> pd.DataFrame:
             "": [side for side, _ in tensors],
             "shape": [format_shape(t.shape) for _, t in tensors],
             "stride": [str(t.stride) for _, t in tensors],
+            "dims, largest stride first": [dims_by_stride(t) for _, t in tensors],
             "storage_offset": [t.storage_offset for _, t in tensors],
             "dtype": [t.dtype for _, t in tensors],
             "format": [format_name(t) for _, t in tensors],
@@ -70,7 +67,7 @@ def filtered(trace: FormatTrace, which: str, text: str) -> list[Operation]:
     wanted = text.casefold()
     kept = [op for op in trace.operations if wanted in f"{op.name}\n{op.module}\n{op.node}".casefold()]
     if which == FILTERS[0]:
-        return [op for op in kept if op.event in ("loses", "gains", "converts") or op.copied_bytes or op.hidden_bytes]
+        return [op for op in kept if op.event in ("loses", "gains", "converts") or op.copied_bytes or op.inside]
     return [op for op in kept if op.order or op.event] if which == FILTERS[1] else kept
 
 

@@ -30,7 +30,7 @@ def test_every_question_opens_with_its_own_settings(number):
     assert not app.progress
     assert app.selectbox(key="question").value == number
     assert "restore" not in {button.key for button in app.button}
-    assert {metric.label for metric in app.metric} >= {"% channels_last", "Losses", "Bytes copied"}
+    assert {metric.label for metric in app.metric} >= {"% channels_last", "Losses", "Forward copies", "Backward copies"}
 
 
 def test_the_sentence_names_line_module_and_remedy():
@@ -52,11 +52,20 @@ def test_a_link_converts_inputs_only_from_the_first_run_on():
 def test_without_images_the_page_offers_questions_that_have_some():
     app = open_page(PAGE)
     assert "has no images" in app.info[0].value
+    offered = [button for button in app.button if (button.key or "").startswith("formats.open.")]
+    assert [button.label for button in offered] == [preset.question for preset in PRESETS]
     app.button(key="formats.open.0").click()
     run_to_the_end(app)
     assert errors(app) == []
     assert app.selectbox(key="model").value == "conv_net"
     assert app.metric
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_inference_mode_says_what_watching_may_miss(mode):
+    app = open_page(PAGE, **{**PRESETS[0].link_values(), "grad_mode": mode})
+    assert errors(app) == []
+    assert any("inference_mode PyTorch hands" in note.value for note in app.caption) == (mode == "inference_mode")
 
 
 def test_a_filter_shows_rows_of_one_module_only():
