@@ -7,7 +7,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from engine.figures.chart_style import styled
-from engine.figures.format_strip import Cell, Row, Strip
+from engine.figures.format_strip import Cell, Row, Strip, fitted
 from engine.figures.palette import BACKGROUND, LINE, MUTED, Theme, meaning
 
 SYMBOLS = {"channels_last": "square", "contiguous": "circle", "other_strides": "diamond", "no_image": "hexagon"}
@@ -23,13 +23,17 @@ READABLE_WIDTH, CHARACTER_WIDTH = 800, 6.4
 """Pixels of the picture in a window 1280 wide, and of a letter of the names under the marks."""
 FEWEST_LETTERS = 4
 LABEL_LETTERS = 24
+LABEL_PIXELS, HOVER_PIXELS = 12, 12
 GAP = 1.2
 """Columns between forward and backward."""
 
 
-def draw_strip(strip: Strip, theme: Theme = "light") -> go.Figure:
-    """One marker per operation by format, views small; losses, gains and copies drawn over; words on hover."""
-    figure, room = go.Figure(), room_for_names(strip)
+def draw_strip(strip: Strip, theme: Theme = "light", scale: float = 1.0) -> go.Figure:
+    """One marker per operation by format, views small; losses, gains and copies drawn over; words on hover.
+
+    `scale` enlarges marks, rows and letters, of which fewer then fit under a mark.
+    """
+    figure, room = go.Figure(), room_for_names(strip, scale)
     placed = [(row, cell) for row in strip.rows for cell in row.cells]
     for key, symbol in SYMBOLS.items():
         _add(figure, strip, [p for p in placed if p[1].key == key], key, symbol, theme)
@@ -38,13 +42,32 @@ def draw_strip(strip: Strip, theme: Theme = "light") -> go.Figure:
     if room:
         _add_names(figure, strip, placed, room, theme)
     _add_labels(figure, strip, theme, NAMED_LINE_PIXELS if room else LINE_PIXELS)
-    return figure
+    return _enlarged(figure, scale)
 
 
-def room_for_names(strip: Strip) -> int:
+def _enlarged(figure: go.Figure, scale: float) -> go.Figure:
+    """Every size that does not follow from the window's width."""
+    for trace in figure.data:
+        if trace.mode == "text":
+            trace.textfont.size *= scale
+        else:
+            size = trace.marker.size
+            trace.marker.size = size * scale if isinstance(size, int | float) else [one * scale for one in size]
+    for annotation in figure.layout.annotations:
+        annotation.font.size *= scale
+    figure.update_layout(
+        height=figure.layout.height * scale,
+        font_size=LABEL_PIXELS * scale,
+        legend_font_size=LABEL_PIXELS * scale,
+        hoverlabel_font_size=HOVER_PIXELS * scale,
+    )
+    return figure.update_yaxes(tickfont_size=LABEL_PIXELS * scale)
+
+
+def room_for_names(strip: Strip, scale: float = 1.0) -> int:
     """Letters that fit under a mark; 0 where fewer than four would."""
     columns = max(18.0, strip.forward_columns + GAP + strip.backward_columns)
-    letters = int(READABLE_WIDTH / columns / CHARACTER_WIDTH)
+    letters = int(READABLE_WIDTH / columns / (CHARACTER_WIDTH * scale))
     return letters if letters >= FEWEST_LETTERS else 0
 
 
@@ -53,7 +76,7 @@ def _add_names(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], 
         x=[x_of(strip, cell) for _, cell in placed],
         y=[row.top + cell.line + 0.42 for row, cell in placed],
         mode="text",
-        text=[escape(strip.names[cell.operation][:room]) for _, cell in placed],
+        text=[escape(fitted(strip.names[cell.operation], room)) for _, cell in placed],
         textfont={"size": 9, "color": MUTED[theme]},
         hoverinfo="skip",
         showlegend=False,
@@ -114,7 +137,7 @@ def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int)
         theme,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
-        hoverlabel={"align": "left", "font": {"family": "monospace", "size": 12}},
+        hoverlabel={"align": "left", "font": {"family": "monospace", "size": HOVER_PIXELS}},
     )
 
 

@@ -199,6 +199,12 @@ def is_view(op: Operation) -> bool:
     return bool(op.outputs) and all(t.aliases >= 0 for t in op.outputs) and not op.name.endswith("_")
 
 
+def fitted(name: str, letters: int) -> str:
+    """At most so many letters; the prime that tells a backward operation stays."""
+    prime = "′" if name.endswith("′") else ""
+    return name[:-1][: letters - 1] + prime if prime else name[:letters]
+
+
 def short_name(op: Operation) -> str:
     """ "aten::convolution_backward" -> "conv′": what a picture has room for."""
     stem, _, backward = op.name.removeprefix("aten::").partition("_backward")
@@ -239,7 +245,9 @@ def words_of(op: Operation) -> str:
     if op.copied_bytes:
         lines.append(f"copies {format_bytes(op.copied_bytes)}")
     if op.hidden_bytes:
-        lines.append(f"copies in its kernel: {format_count(op.hidden_copies)}, {format_bytes(op.hidden_bytes)}")
+        lines.append(f"reorders in its kernel: {format_count(op.hidden_copies)}, {format_bytes(op.hidden_bytes)}")
+    if op.cast_bytes:
+        lines.append(f"casts in its kernel: {format_bytes(op.cast_bytes)}")
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import quoteattr
 
-from engine.figures.format_strip import Cell, Row, Strip
+from engine.figures.format_strip import Cell, Row, Strip, fitted
 from engine.figures.palette import BACKGROUND, LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.svg import FONT, safe
 from engine.figures.units import shorten
@@ -69,7 +69,7 @@ def _cell(strip: Strip, row: Row, cell: Cell, theme: Theme) -> str:
         if key in cell.marks:
             shapes.append(_mark(meaning(key).mark, x + dx, y + dy, 0.75, meaning(key).accent(theme)))
     name = f'<text x="{x + 8:.0f}" y="{y + 26:.0f}" font-size="9" text-anchor="middle" fill="{MUTED[theme]}">'
-    shapes.append(f"{name}{safe(strip.names[cell.operation][:LETTERS])}</text>")
+    shapes.append(f"{name}{safe(fitted(strip.names[cell.operation], LETTERS))}</text>")
     return f"<g>{''.join(shapes)}<title>{safe(strip.words[cell.operation])}</title></g>"
 
 

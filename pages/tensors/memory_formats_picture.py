@@ -19,6 +19,8 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.tensors.memory_formats_numbers import key_numbers
 from pages.tensors.memory_formats_tables import draw_operation
 
+PRESENTED = 1.3
+"""How much larger the strip is drawn in presenter mode."""
 EVERY = "formats.every"
 CONVERTED = "formats.converted"
 CONVERTIBLE: tuple[Converted, ...] = get_args(Converted)
@@ -66,7 +68,7 @@ def draw_picture(spec: FormatSpec, pinned: FormatSpec | None) -> None:
     strip = strip_of(spec, shown())
     theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     event = st.plotly_chart(
-        draw_strip(strip, theme),
+        draw_strip(strip, theme, PRESENTED if st.session_state.get("present") else 1.0),
         key="formats.strip",
         on_select="rerun",
         selection_mode="points",

@@ -64,14 +64,14 @@ def convolution_table(rows: tuple[ConvolutionTiming, ...]) -> pd.DataFrame:
         {
             "first in": [row.module for row in rows],
             "verdict": [verdict(row.comparison.ratios[0]) if row.comparison else row.not_timed for row in rows],
+            "ratio (95 % band)": [_band(row.comparison) for row in rows],
+            "contiguous": [_seconds(row, "contiguous") for row in rows],
+            "channels_last": [_seconds(row, "channels_last") for row in rows],
             "runs": [row.times for row in rows],
             "input": [format_shape(row.input_shape) for row in rows],
             "weight": [format_shape(row.weight_shape) for row in rows],
             "stride": [str(row.stride) for row in rows],
             "groups": [row.groups for row in rows],
-            "contiguous": [_seconds(row, "contiguous") for row in rows],
-            "channels_last": [_seconds(row, "channels_last") for row in rows],
-            "ratio, 95 % band": [_band(row.comparison) for row in rows],
         }
     )
 

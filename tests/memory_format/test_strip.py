@@ -10,7 +10,7 @@ import pytest
 
 from engine.figures.format_export import operations_csv
 from engine.figures.format_figure import draw_strip
-from engine.figures.format_strip import COLUMNS, build_strip
+from engine.figures.format_strip import COLUMNS, build_strip, fitted
 from engine.figures.format_svg import strip_svg
 from engine.figures.format_words import headline
 from engine.memory_format.spec import FormatSpec
@@ -50,7 +50,7 @@ def test_equal_blocks_of_a_resnet_fold_and_rows_follow_the_forward():
     assert labels[0] == "conv1, bn1, relu, maxpool"
     assert labels[1:3] == ["layer1.0", "layer1.1"] or labels[1] == "layer1.0 to layer1.1"
     assert [label for label in labels if label.startswith("layer4")]
-    assert labels[-1] == "avgpool, fc"
+    assert labels[-1] == "avgpool"
 
 
 def test_marks_are_the_recorded_events():
@@ -77,6 +77,30 @@ def test_the_figure_has_a_marker_for_every_cell():
     strip = build_strip(traced(conv_net("channel_softmax")))
     drawn = [n for trace in draw_strip(strip).data if trace.hoverinfo == "text" for n in trace.customdata]
     assert sorted(drawn) == sorted(cell.operation for cell in cells_of(strip))
+
+
+def test_a_scaled_figure_enlarges_every_mark_letter_and_row():
+    strip = build_strip(traced(conv_net("channel_softmax")))
+    plain, large = draw_strip(strip), draw_strip(strip, scale=1.5)
+    assert large.layout.height == 1.5 * plain.layout.height
+    assert large.layout.yaxis.tickfont.size == 1.5 * plain.layout.yaxis.tickfont.size
+    for one, two in zip(plain.data, large.data, strict=True):
+        sizes = [(t.textfont if t.mode == "text" else t.marker).size for t in (one, two)]
+        assert pytest.approx(1.5) == max_of(sizes[1]) / max_of(sizes[0])
+
+
+def max_of(sizes) -> float:
+    return sizes if isinstance(sizes, int | float) else max(sizes)
+
+
+@pytest.mark.parametrize("letters", range(4, 12))
+def test_a_backward_label_keeps_its_prime_at_any_width(letters):
+    strip = build_strip(traced(RESNET))
+    primed = {name for name in strip.names.values() if name.endswith("′")}
+    assert {"conv′", "relu′"} <= primed
+    for name in strip.names.values():
+        assert len(fitted(name, letters)) <= letters
+        assert fitted(name, letters).endswith("′") == (name in primed)
 
 
 def test_the_csv_has_a_row_for_every_operation():
