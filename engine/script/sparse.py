@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.runner.contract import Spec
-from engine.script.sparse_matrix import ARRAYS, build_lines, conversion, dtype_of
+from engine.script.sparse_invariants import invariants_script
+from engine.script.sparse_matrix import ARRAYS, INT32, build_lines, conversion, dtype_of
 from engine.script.sparse_measured import embedding_script, matmul_script, weights_script
-from engine.sparse.matrix import COMPRESSED, LAYOUTS, LayoutName
+from engine.sparse.matrix import LAYOUTS
 from engine.sparse.spec import (
     EmbeddingGradSpec,
     InvariantsSpec,
@@ -41,7 +42,7 @@ def script(spec: Spec[Any]) -> str:
     if isinstance(spec, SparseSpec):
         return _layouts(spec)
     if isinstance(spec, InvariantsSpec | UncheckedSpec):
-        return _invariants(spec)
+        return invariants_script(spec)
     if isinstance(spec, SupportSpec):
         return _support(spec)
     if isinstance(spec, WeightsSpec):
@@ -73,60 +74,31 @@ def _layouts(spec: SparseSpec) -> str:
         "        print(array.detach())",
     ]
     if matrix.index_dtype == "int32":
-        lines.insert(0, _INT32)
+        lines.insert(0, INT32)
     return _text("One matrix in every layout, and the arrays PyTorch keeps.", [ARRAYS, ""], lines)
 
 
-_INT32 = '''\
-def int32(tensor: torch.Tensor) -> torch.Tensor:
-    """The same compressed tensor with 32-bit indices."""
-    pointers, plain, values = arrays_of(tensor)
-    return torch.sparse_compressed_tensor(pointers.int(), plain.int(), values, tensor.shape, layout=tensor.layout)
-
-'''
-
-
-def _invariants(spec: InvariantsSpec | UncheckedSpec) -> str:
-    layout: LayoutName = spec.layout
-    if layout in COMPRESSED:
-        edit = ["pointers, plain, values = (array.clone() for array in arrays_of(tensor))", "plain[-1] = 10**6"]
-        edit.append("arguments = (pointers, plain, values, tensor.shape)")
-        call = "torch.sparse_compressed_tensor(*arguments, layout=tensor.layout, "
-    else:
-        edit = ["indices, values = (array.clone() for array in arrays_of(tensor.coalesce()))", "indices[0, -1] = 10**6"]
-        call = "torch.sparse_coo_tensor(indices, values, tensor.shape, "
-    lines = [
-        *build_lines(spec.matrix),
-        f"tensor = {conversion(spec.matrix, layout, wrap=False)}",
-        *edit,
-        "try:",
-        f"    {call}check_invariants=True)",
-        "except (RuntimeError, IndexError) as error:",
-        '    print("with the check:", error)',
-        f"broken = {call}check_invariants=False)",
-        'print("without it: constructed, nnz", broken._nnz())',
-    ]
-    return _text("An index out of range, with PyTorch's check and without.", [ARRAYS, ""], lines)
-
-
 def _support(spec: SupportSpec) -> str:
-    convert = {"coo": "to_sparse()", "bsr": "to_sparse_bsr((2, 2))", "bsc": "to_sparse_bsc((2, 2))"}
+    sides = {"coo": "to_sparse()", "bsr": "to_sparse_bsr((2, 2))", "bsc": "to_sparse_bsc((2, 2))"}
     lines = [
         "d = (torch.arange(1, 37).reshape(6, 6) % 5 + 1).to(" + dtype_of(spec.dtype) + ")",
-        f"x = torch.zeros(6, 6, dtype={dtype_of(spec.dtype)})",
+        f"dense = torch.zeros(6, 6, dtype={dtype_of(spec.dtype)})",
         "for row, column, value in ((0, 1, 2), (0, 4, -3), (2, 3, 4), (3, 0, 5), (5, 5, -2)):",
-        "    x[row, column] = value",
-        f"x = x.{convert.get(spec.layout, f'to_sparse_{spec.layout}()')}",
-        "operations = {",
-        *(f'    "{tried}": lambda: {tried},' for tried in _TRIED),
+        "    dense[row, column] = value",
+        "layouts = {",
+        *(f'    "{layout}": dense.{sides.get(layout, f"to_sparse_{layout}()")},' for layout in spec.layouts),
         "}",
-        "for name, operation in operations.items():",
-        "    try:",
-        "        print(name, operation().layout)",
-        "    except (RuntimeError, NotImplementedError, IndexError) as error:",
-        '        print(name, "refused:", str(error).splitlines()[0])',
+        "operations = {",
+        *(f'    "{tried}": lambda x: {tried},' for tried in _TRIED),
+        "}",
+        "for layout, x in layouts.items():",
+        "    for name, operation in operations.items():",
+        "        try:",
+        "            print(layout, name, operation(x).layout)",
+        "        except (RuntimeError, NotImplementedError, IndexError) as error:",
+        '            print(layout, name, "refused:", str(error).splitlines()[0])',
     ]
-    return _text(f"What some operations make of a {spec.layout.upper()} tensor.", [], lines)
+    return _text("What some operations make of sparse tensors in every layout.", [], lines)
 
 
 def _text(title: str, definitions: list[str], lines: list[str]) -> str:

@@ -15,6 +15,14 @@ def arrays_of(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
 '''
 
+INT32 = '''\
+def int32(tensor: torch.Tensor) -> torch.Tensor:
+    """The same compressed tensor with 32-bit indices."""
+    pointers, plain, values = arrays_of(tensor)
+    return torch.sparse_compressed_tensor(pointers.int(), plain.int(), values, tensor.shape, layout=tensor.layout)
+
+'''
+
 _BAND = "(torch.arange({rows})[:, None] - torch.arange({columns})).abs() <= {width}"
 _RANDOM = "torch.rand({rows}, {columns}, generator=generator) < {density}"
 _MASKS = {
@@ -74,10 +82,10 @@ def _mask_lines(matrix: Matrix) -> list[str]:
     return ["mask = " + _MASKS[matrix.pattern].format(**fields)]
 
 
-def conversion(matrix: Matrix, layout: LayoutName, wrap: bool = True) -> str:
-    """The expression that carries `coo` into a layout; `wrap` gives it 32-bit indices where asked."""
+def conversion(matrix: Matrix, layout: LayoutName) -> str:
+    """The expression that carries `coo` into a layout, with 32-bit indices where asked."""
     if layout == "coo":
         return "coo"
     blocks = f"({matrix.block_rows}, {matrix.block_columns})" if layout in ("bsr", "bsc") else ""
     converted = f"coo.to_sparse_{layout}({blocks})"
-    return f"int32({converted})" if wrap and matrix.index_dtype == "int32" else converted
+    return f"int32({converted})" if matrix.index_dtype == "int32" else converted

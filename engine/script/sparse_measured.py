@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from engine.script.sparse_matrix import dtype_of
+from engine.script.sparse_matrix import ARRAYS, dtype_of
+from engine.sparse.matrix import LAYOUTS
 from engine.sparse.spec import EmbeddingGradSpec, MatmulTimingSpec, WeightsSpec
 
 
 def weights_script(spec: WeightsSpec) -> str:
-    """Bytes of COO and CSR beside dense, with more and more entries of one random matrix."""
-    narrow = spec.index_dtype == "int32"
-    return f'''"""Bytes of a sparse matrix against density, from its arrays."""
+    """Bytes of every layout against dense, and the most entries with which it is smaller, by bisection."""
+    index = ".int()" if spec.index_dtype == "int32" else ""
+    clustered = _CLUSTERED if spec.clustered else ""
+    return f'''"""Up to which density every sparse layout takes fewer bytes than dense, from real arrays."""
 
 import torch
 
-ROWS, COLUMNS = {spec.rows}, {spec.columns}
-cells = torch.randperm(ROWS * COLUMNS, generator=torch.Generator().manual_seed({spec.seed}))
-dense_bytes = ROWS * COLUMNS * {dtype_of(spec.dtype)}.itemsize
-print("dense", dense_bytes)
-for density in (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5):
-    kept = cells[: round(density * cells.numel())]
-    values = torch.ones(kept.numel(), dtype={dtype_of(spec.dtype)})
-    coo = torch.sparse_coo_tensor(torch.stack([kept // COLUMNS, kept % COLUMNS]), values, (ROWS, COLUMNS)).coalesce()
-    csr = coo.to_sparse_csr()
-    pointers, columns = csr.crow_indices(){".int()" if narrow else ""}, csr.col_indices(){".int()" if narrow else ""}
-    coo_bytes = coo.indices().nbytes + coo.values().nbytes
-    csr_bytes = pointers.nbytes + columns.nbytes + csr.values().nbytes
-    print(density, "coo", coo_bytes, "csr", csr_bytes, "csr is smaller than dense:", csr_bytes < dense_bytes)
+{ARRAYS}
+
+ROWS, COLUMNS, BLOCK = {spec.rows}, {spec.columns}, {spec.block}
+generator = torch.Generator().manual_seed({spec.seed})
+order = torch.randperm(ROWS * COLUMNS, generator=generator)
+{clustered}dense_bytes = ROWS * COLUMNS * {dtype_of(spec.dtype)}.itemsize
+
+
+def weigh(layout: str, nnz: int) -> int:
+    """Bytes of all arrays with the first nnz cells of the order stored."""
+    values = torch.ones(nnz, dtype={dtype_of(spec.dtype)})
+    places = torch.stack([order[:nnz] // COLUMNS, order[:nnz] % COLUMNS])
+    coo = torch.sparse_coo_tensor(places, values, (ROWS, COLUMNS), check_invariants=False)
+    if layout == "coo":
+        return sum(array.nbytes for array in arrays_of(coo))
+    block = [(BLOCK, BLOCK)] if layout in ("bsr", "bsc") else []
+    pointers, plain, values = arrays_of(getattr(coo, f"to_sparse_{{layout}}")(*block))
+    return pointers{index}.nbytes + plain{index}.nbytes + values.nbytes
+
+
+print("dense", dense_bytes, "blocks", BLOCK, "x", BLOCK)
+for layout in {LAYOUTS}:
+    low, high = -1, order.numel() + 1
+    try:
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if weigh(layout, middle) < dense_bytes else (low, middle)
+    except RuntimeError as error:
+        print(layout, "refused:", error)
+        continue
+    print(layout, "smaller than dense up to", low, f"entries, {{100 * max(low, 0) / order.numel():.3g}} %")
 '''
+
+
+_CLUSTERED = """\
+blocks = order // COLUMNS // BLOCK * -(-COLUMNS // BLOCK) + order % COLUMNS // BLOCK
+rank = torch.randperm(int(blocks.max()) + 1, generator=generator)
+order = order[rank[blocks].argsort(stable=True)]
+"""
 
 
 def matmul_script(spec: MatmulTimingSpec) -> str:

@@ -158,13 +158,23 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class Support(Result, frozen=True, kw_only=True):
+class Support(msgspec.Struct, frozen=True, kw_only=True):
     """Every probed operation on one layout, in the order of the list."""
 
     layout: LayoutName
     dtype: str
     probes: tuple[Probe, ...]
     error: PyTorchSaid | None = None
+
+
+class Supports(Result, frozen=True, kw_only=True):
+    """What every operation made of each layout, in the order they were asked for."""
+
+    supports: tuple[Support, ...]
+
+    def support(self, layout: str) -> Support:
+        """The answers of the layout called `layout`."""
+        return next(support for support in self.supports if support.layout == layout)
 
 
 class WeightPoint(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.runner.contract import Limits, Result, Spec, check_ranges
 from engine.sparse.matrix import LAYOUTS, LayoutName, Matrix
-from engine.sparse.results import EmbeddingGrad, Invariants, MatmulTiming, SparseTrace, Support, Unchecked, Weights
+from engine.sparse.results import EmbeddingGrad, Invariants, MatmulTiming, SparseTrace, Supports, Unchecked, Weights
 
 Corruption = Literal[
     "index out of range",
@@ -42,13 +42,17 @@ class SparseSpec(Spec[SparseTrace], frozen=True, kw_only=True):
 
 
 class InvariantsSpec(Spec[Invariants], frozen=True, kw_only=True):
-    """Break every invariant of `layout` in turn and construct it with `check_invariants=True`."""
+    """Break every invariant of `layout` in turn and construct it with `check_invariants=True`.
+
+    `corruption` is the one that is looked at: its arrays are drawn and scripted, the result has all of them.
+    """
 
     verb: ClassVar[str] = "check_invariants"
     result: ClassVar[type[Result]] = Invariants
 
     matrix: Matrix = Matrix()
     layout: LayoutName = "csr"
+    corruption: Corruption = "index out of range"
 
 
 class UncheckedSpec(Spec[Unchecked], frozen=True, kw_only=True):
@@ -63,14 +67,21 @@ class UncheckedSpec(Spec[Unchecked], frozen=True, kw_only=True):
     corruption: Corruption = "index out of range"
 
 
-class SupportSpec(Spec[Support], frozen=True, kw_only=True):
-    """Try every operation of the list on a small matrix in `layout`; one layout a job, so that a crash costs one."""
+class SupportSpec(Spec[Supports], frozen=True, kw_only=True):
+    """Try every operation of the list on a small matrix in each of `layouts`.
+
+    Asked with one layout at a time, a crash costs the answers of that layout only.
+    """
 
     verb: ClassVar[str] = "probe_support"
-    result: ClassVar[type[Result]] = Support
+    result: ClassVar[type[Result]] = Supports
 
-    layout: LayoutName = "csr"
+    layouts: tuple[LayoutName, ...] = LAYOUTS
     dtype: ProbeDtype = "float32"
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        _check_layouts(self)
 
 
 class WeightsSpec(Spec[Weights], frozen=True, kw_only=True):
@@ -110,7 +121,7 @@ class MatmulTimingSpec(Spec[MatmulTiming], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_ranges(self)
         _check_densities(self.densities)
-        _check_layouts(self.layouts)
+        _check_layouts(self)
 
 
 def _check_densities(densities: tuple[float, ...]) -> None:
@@ -122,10 +133,11 @@ def _check_densities(densities: tuple[float, ...]) -> None:
         )
 
 
-def _check_layouts(layouts: tuple[LayoutName, ...]) -> None:
+def _check_layouts(spec: SupportSpec | MatmulTimingSpec) -> None:
+    layouts = spec.layouts
     if not layouts or len(set(layouts)) != len(layouts) or not set(layouts) <= set(LAYOUTS):
         raise ValueError(
-            f"MatmulTimingSpec.layouts must be some of {', '.join(LAYOUTS)}, each once; received {layouts!r}. "
+            f"{type(spec).__name__}.layouts must be some of {', '.join(LAYOUTS)}, each once; received {layouts!r}. "
             f"Choose at least one."
         )
 

@@ -12,7 +12,7 @@ from engine.sparse.build import TORCH_LAYOUTS, count_entries, to_layout
 from engine.sparse.matrix import LayoutName
 from engine.sparse.probed import PROBES, Operands, Operation
 from engine.sparse.reading import comparable, listening
-from engine.sparse.results import Probe, ProbeOutcome, Support
+from engine.sparse.results import Probe, ProbeOutcome, Support, Supports
 from engine.sparse.spec import SupportSpec
 
 SIDE = 6
@@ -21,19 +21,24 @@ TOLERANCE = {torch.bfloat16: 0.05, torch.float32: 1e-4, torch.complex64: 1e-4}
 BETA = "support is in beta state"
 
 
-def probe_support(spec: SupportSpec, progress: ProgressSink) -> Support:
-    """Every operation of the list on a 6 x 6 matrix of this layout and dtype."""
+def probe_support(spec: SupportSpec, progress: ProgressSink) -> Supports:
+    """Every operation of the list on a 6 x 6 matrix of each layout and this dtype."""
     reference = _dense_operands(getattr(torch, spec.dtype))
+    return Supports(supports=tuple(_support(layout, spec, reference, progress) for layout in spec.layouts))
+
+
+def _support(layout: LayoutName, spec: SupportSpec, reference: Operands, progress: ProgressSink) -> Support:
     try:
-        operands = _sparse_operands(reference, spec.layout)
+        operands = _sparse_operands(reference, layout)
     except Exception as error:
-        return Support(layout=spec.layout, dtype=spec.dtype, probes=(), error=said(error))
+        return Support(layout=layout, dtype=spec.dtype, probes=(), error=said(error))
     tried = [(topic, name, run) for topic, operations in PROBES.items() for name, run in operations.items()]
+    start = spec.layouts.index(layout)
     probes = []
     for number, (topic, name, run) in enumerate(tried):
-        progress(name, number / len(tried))
+        progress(f"{layout.upper()}: {name}", (start + number / len(tried)) / len(spec.layouts))
         probes.append(_probe(topic, name, run, operands, reference))
-    return Support(layout=spec.layout, dtype=spec.dtype, probes=tuple(probes))
+    return Support(layout=layout, dtype=spec.dtype, probes=tuple(probes))
 
 
 def _dense_operands(dtype: torch.dtype) -> Operands:

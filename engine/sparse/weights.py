@@ -9,6 +9,7 @@ import torch
 from engine.pytorch_said import said
 from engine.runner.contract import Price, ProgressSink
 from engine.sparse.build import MEMBERS, arrays_of, to_layout
+from engine.sparse.formula import bytes_formula
 from engine.sparse.matrix import LAYOUTS, LayoutName
 from engine.sparse.results import WeightCurve, WeightPoint, Weights
 from engine.sparse.spec import WeightsSpec, density_ladder
@@ -49,7 +50,8 @@ def _curve(spec: WeightsSpec, layout: LayoutName, order: torch.Tensor, dense_byt
     def weigh(nnz: int) -> WeightPoint:
         return _weigh(spec, layout, order[:nnz])
 
-    formula, formula_nnz = _formula(spec, layout, dense_bytes)
+    item, index = dense_bytes // order.numel(), 4 if spec.index_dtype == "int32" else 8
+    formula, formula_nnz = bytes_formula(layout, (spec.rows, spec.columns), item, index, spec.block)
     try:
         points = tuple(weigh(nnz) for nnz in (0, *density_ladder(order.numel())))
         most = _bisect(weigh, order.numel(), dense_bytes)
@@ -76,22 +78,3 @@ def _bisect(weigh: Weigh, cells: int, dense_bytes: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if weigh(middle).bytes < dense_bytes else (low, middle)
     return low
-
-
-def _formula(spec: WeightsSpec, layout: LayoutName, dense_bytes: int) -> tuple[str, int | None]:
-    item = dense_bytes // (spec.rows * spec.columns)
-    index = 8 if spec.index_dtype == "int64" or layout == "coo" else 4
-    if layout == "coo":
-        return f"nnz × (2 × {index} + {item})", _below(dense_bytes, 0, 2 * index + item)
-    pointers = spec.rows if layout in ("csr", "bsr") else spec.columns
-    if layout in ("csr", "csc"):
-        name = "rows" if layout == "csr" else "columns"
-        fixed = (pointers + 1) * index
-        return f"({name} + 1) × {index} + nnz × ({index} + {item})", _below(dense_bytes, fixed, index + item)
-    name = "block rows" if layout == "bsr" else "block columns"
-    return f"({name} + 1) × {index} + blocks × ({index} + {spec.block**2} × {item})", None
-
-
-def _below(limit: int, fixed: int, each: int) -> int:
-    """The most entries n with fixed + n x each < limit; -1 when even none are too many."""
-    return max((limit - fixed - 1) // each, -1) if limit > fixed else -1

@@ -33,7 +33,7 @@ def draw_coalesce(spec: SparseSpec, exports: DeltaGenerator) -> None:
         return
     scene = coalesce_scene(trace, coalesce)
     draw_exports(exports, layout_downloads(spec, trace, scene))
-    show_cells(encode_cells(scene), key="sparse.coalesce.cells", height=430)
+    show_cells(encode_cells(scene), key="sparse.coalesce.cells", height=330)
     pinned = pinned_spec(SparseSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned else None
     draw_key_numbers(coalesce_numbers(trace), coalesce_numbers(before) if before else None)
@@ -51,10 +51,18 @@ def coalesce_numbers(trace: SparseTrace) -> tuple[KeyNumber, ...]:
         return ()
     return (
         KeyNumber("nnz before", found.before.nnz, "count", "`s._nnz()`"),
-        KeyNumber("nnz after", found.after.nnz, "count", "`s.coalesce()._nnz()`"),
-        KeyNumber("nnz of s + s", found.sum_nnz, "count", "`(s + s)._nnz()`: coalesced only if `s` is"),
+        KeyNumber("nnz after", found.after.nnz, "count", "`s.coalesce()._nnz()`", missing="refused"),
+        KeyNumber(
+            "nnz of s + s", found.sum_nnz, "count", "`(s + s)._nnz()`: coalesced only if `s` is", missing="refused"
+        ),
         KeyNumber("Bytes before", found.before.bytes, "bytes", "`nbytes` of indices and values"),
-        KeyNumber("Bytes after", found.after.bytes, "bytes", "`nbytes` of indices and values after `coalesce()`"),
+        KeyNumber(
+            "Bytes after",
+            None if found.after.error else found.after.bytes,
+            "bytes",
+            "`nbytes` of indices and values after `coalesce()`",
+            missing="refused",
+        ),
     )
 
 

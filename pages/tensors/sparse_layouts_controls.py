@@ -22,6 +22,7 @@ from engine.sparse.spec import (
 from pages.shared.fields import common_arguments, draw_field, draw_ints, field_value, ints_value
 
 SECTION, LAYOUT, ENTRIES = "sparse.section", "sparse.layout", "sparse.entries"
+CORRUPTION = "sparse.corruption"
 INDICES, TIMED = "sparse.embedding.indices", "sparse.timing.layouts"
 SECTIONS = ("Layout", "Coalesce", "Invariants", "Operations", "Bytes", "Timing", "Embedding gradients")
 LAYOUT_CHOICES = ("COO", "CSR", "CSC", "BSR", "BSC", "side by side")
@@ -62,7 +63,10 @@ def draw_sections() -> None:
     if current_section() == "Layout":
         _draw_layout_choice(LAYOUT_CHOICES)
     elif current_section() == "Invariants":
-        _draw_layout_choice(LAYOUT_CHOICES[:-1])
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            _draw_layout_choice(LAYOUT_CHOICES[:-1])
+            with st.container(width=320):
+                draw_field(InvariantsSpec, "corruption", CORRUPTION, label="Break")
 
 
 def chosen_layout() -> LayoutName:
@@ -125,10 +129,12 @@ def _embedding() -> EmbeddingGradSpec:
 _BUILDERS: dict[str, Callable[[], Spec[Any]]] = {
     "Layout": lambda: SparseSpec(matrix=_matrix()),
     "Coalesce": lambda: SparseSpec(matrix=_matrix()),
-    "Invariants": lambda: InvariantsSpec(matrix=_matrix(), layout=chosen_layout()),
-    "Operations": lambda: SupportSpec(
-        layout=chosen_layout(), dtype=field_value(SupportSpec, "dtype", "sparse.support.dtype")
+    "Invariants": lambda: InvariantsSpec(
+        matrix=_matrix(),
+        layout=chosen_layout(),
+        corruption=field_value(InvariantsSpec, "corruption", CORRUPTION),
     ),
+    "Operations": lambda: SupportSpec(dtype=field_value(SupportSpec, "dtype", "sparse.support.dtype")),
     "Bytes": lambda: WeightsSpec(**_fields(WeightsSpec, WEIGHTS_FIELDS, "sparse.weights")),
     "Timing": _timing,
     "Embedding gradients": _embedding,

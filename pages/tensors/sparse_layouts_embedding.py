@@ -18,6 +18,9 @@ from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
+LINES_OF_WORDS = 52
+"""Pixels of a row that holds two lines."""
+
 
 def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
     """Lookups linked to the rows they add up into, bytes beside the dense gradient, optimizers tried."""
@@ -27,7 +30,7 @@ def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
     scene, table = embedding_scene(found), optimizer_table(found)
     title = "Gradient of an embedding with sparse=True"
     draw_exports(exports, section_downloads(spec, found, table, "embedding", title, scene))
-    show_cells(encode_cells(scene), key="sparse.embedding.cells", height=340)
+    show_cells(encode_cells(scene), key="sparse.embedding.cells", height=270)
     shown = len(found.raw_indices)
     if shown < found.nnz:
         st.caption(f"The first {shown} of {found.nnz} lookups are drawn.")
@@ -39,10 +42,15 @@ def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
         hide_index=True,
         width="stretch",
         height="content",
+        row_height=LINES_OF_WORDS,
         column_config={
+            "optimizer": st.column_config.TextColumn(width=150),
+            "sparse gradient": st.column_config.TextColumn(width=110),
+            "rows changed": st.column_config.TextColumn(width=100),
             "largest difference": st.column_config.TextColumn(
-                help="From the same optimizer with the dense gradient, largest absolute difference of any weight"
-            )
+                width=170,
+                help="From the same optimizer with the dense gradient, largest absolute difference of any weight",
+            ),
         },
     )
 

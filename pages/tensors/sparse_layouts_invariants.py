@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -12,15 +12,18 @@ from engine import Fault, run
 from engine.figures.cells import encode_cells
 from engine.figures.sparse_strips import violation_scene
 from engine.sparse.results import Invariants, Unchecked, Violation
-from engine.sparse.spec import Corruption, InvariantsSpec, UncheckedSpec
+from engine.sparse.spec import InvariantsSpec, UncheckedSpec
 from pages.shared.cells_component import show_cells
 from pages.shared.frame import draw_exports
-from pages.shared.jobs import compute
+from pages.shared.jobs import compute, compute_beside
+from pages.shared.key_numbers import KeyNumber, draw_key_numbers
+from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
-CORRUPTION, TRY_ALL = "sparse.corruption", "sparse.try_all"
+TRY_ALL = "sparse.try_all"
+LINES_OF_WORDS = 72
+"""Pixels of a row that holds three lines."""
 SILENT = "silently other values"
-CORRUPTIONS: tuple[Corruption, ...] = get_args(Corruption)
 
 
 def draw_invariants(spec: InvariantsSpec, exports: DeltaGenerator) -> None:
@@ -30,7 +33,7 @@ def draw_invariants(spec: InvariantsSpec, exports: DeltaGenerator) -> None:
         st.error(f"**PyTorch refuses this layout** · {found.error.type}", icon=":material/block:")
         st.code(found.error.message, language=None)
         return
-    chosen = _chosen(found)
+    chosen = next(violation for violation in found.violations if violation.name == spec.corruption)
     scene = violation_scene(chosen)
     title = f"Invariants of {spec.layout.upper()}"
     draw_exports(exports, section_downloads(spec, found, checked_table(found), "invariants", title, scene))
@@ -39,12 +42,22 @@ def draw_invariants(spec: InvariantsSpec, exports: DeltaGenerator) -> None:
     else:
         show_cells(encode_cells(scene), key="sparse.broken.cells", height=250)
         _draw_outcomes(spec, chosen)
+    pinned = pinned_spec(InvariantsSpec)
+    before = compute_beside(pinned, "A", slot="pinned") if pinned else None
+    draw_key_numbers(invariants_numbers(found), invariants_numbers(before) if before else None)
     _draw_all(spec, found)
 
 
-def _chosen(found: Invariants) -> Violation:
-    name = st.selectbox("Break", CORRUPTIONS, key=CORRUPTION, bind="query-params", persist_state="session")
-    return next(violation for violation in found.violations if violation.name == name)
+def invariants_numbers(found: Invariants) -> tuple[KeyNumber, ...]:
+    """How many corruptions the check notices, lets pass, and how many this matrix cannot have."""
+    possible = [violation for violation in found.violations if not violation.not_possible]
+    noticed = sum(violation.complaint is not None for violation in possible)
+    asked = "construction with `check_invariants=True`"
+    return (
+        KeyNumber("Noticed", noticed, "count", f"{asked}: corruptions that raise"),
+        KeyNumber("Let pass", len(possible) - noticed, "count", f"{asked}: corruptions that are constructed"),
+        KeyNumber("Not possible", len(found.violations) - len(possible), "count", "the arrays of this matrix"),
+    )
 
 
 def _draw_outcomes(spec: InvariantsSpec, chosen: Violation) -> None:
@@ -134,7 +147,12 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
         hide_index=True,
         width="stretch",
         height="content",
-        column_config={"without the check": st.column_config.TextColumn(width="medium")},
+        row_height=LINES_OF_WORDS,
+        column_config={
+            "broken": st.column_config.TextColumn(width=170),
+            "array": st.column_config.TextColumn(width=100),
+            "without the check": st.column_config.TextColumn(width=300),
+        },
     )
 
 

@@ -38,7 +38,8 @@ def draw_layout(spec: SparseSpec, exports: DeltaGenerator) -> None:
     draw_exports(exports, layout_downloads(spec, trace, picture(spec, shown_layouts())[0]))
     _draw_refusals(trace)
     draw_picture(spec, shown_layouts())
-    draw_key_numbers(layout_numbers(trace), layout_numbers(before) if before else None)
+    best = smallest_label(trace)
+    draw_key_numbers(layout_numbers(trace, best), layout_numbers(before, best) if before else None)
     _draw_table(trace)
     _draw_held(trace)
     with st.expander("What a sparse tensor answers when asked like a dense one", key="sparse.facts"):
@@ -80,25 +81,33 @@ def smallest(trace: SparseTrace) -> LayoutArrays | None:
     return min(made, key=lambda layout: layout.bytes, default=None)
 
 
-def layout_numbers(trace: SparseTrace) -> tuple[KeyNumber, ...]:
+def smallest_label(trace: SparseTrace) -> str:
+    """What the key number of the smallest layout is called: A's is called as B's, and their bytes are compared."""
+    best = smallest(trace)
+    return f"Smallest: {best.layout.upper()}" if best else "Smallest layout"
+
+
+def layout_numbers(trace: SparseTrace, best_label: str = "Smallest layout") -> tuple[KeyNumber, ...]:
     """Of the chosen layout: entries, density, bytes, and how it stands against dense and the other layouts."""
     layout, best = trace.layout(chosen_layout()), smallest(trace)
     name, cells = layout.layout.upper(), trace.shape[0] * trace.shape[1]
     made = layout.error is None
+    density = 100 * trace.nonzeros / cells if cells else None
     against = layout.bytes / trace.dense.bytes if made and trace.dense.bytes else None
-    best_is = f"{best.layout.upper()}, by the sum of `nbytes` of its arrays" if best else "no layout: all were refused"
+    refused = "no cells" if made else "refused"
+    read = "`nbytes` of every array, added up"
+    entries = f"`_nnz()` of the {name} tensor; blocks in a block layout"
+    compared = f"bytes of {name} / bytes of dense; below 1 sparse is smaller"
+    best_is = f"{best.layout.upper()}, by the sum of `nbytes` of its arrays" if best else "all layouts: none was made"
     return (
-        KeyNumber("nnz", layout.nnz, "count", f"`_nnz()` of the {name} tensor; blocks in a block layout"),
+        KeyNumber("nnz", layout.nnz, "count", entries, missing="refused"),
         KeyNumber(
-            "Density %",
-            100 * trace.nonzeros / cells if cells else None,
-            "",
-            "`dense.count_nonzero()` / `dense.numel()`, in percent",
+            "Density %", density, "", "`dense.count_nonzero()` / `dense.numel()`, in percent", missing="no cells"
         ),
-        KeyNumber(f"{name} bytes", layout.bytes if made else None, "bytes", "`nbytes` of every array, added up"),
+        KeyNumber(f"{name} bytes", layout.bytes if made else None, "bytes", read, missing="refused"),
         KeyNumber("Dense bytes", trace.dense.bytes, "bytes", "`dense.nbytes`"),
-        KeyNumber("Against dense", against, "", f"bytes of {name} / bytes of dense; below 1 sparse is smaller"),
-        KeyNumber("Smallest layout", best.bytes if best else None, "bytes", best_is),
+        KeyNumber("Against dense", against, "", compared, missing=refused),
+        KeyNumber(best_label, best.bytes if best else None, "bytes", best_is, missing="refused"),
     )
 
 

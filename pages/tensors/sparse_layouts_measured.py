@@ -13,7 +13,8 @@ from engine.figures.sparse_weights import density_text, draw_weights
 from engine.figures.timing_chart import verdict
 from engine.figures.units import format_count, format_time
 from engine.runner.contract import field_ranges
-from engine.sparse.results import MatmulTiming, WeightCurve, Weights
+from engine.sparse.formula import bytes_formula
+from engine.sparse.results import BreakEven, MatmulTiming, WeightCurve, Weights
 from engine.sparse.spec import MatmulTimingSpec, WeightsSpec
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
@@ -21,6 +22,7 @@ from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
+NO_CROSSING = {"crosses": "", "always faster": "always", "always slower": "never", "unclear": "unclear"}
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
 
 
@@ -37,6 +39,9 @@ def draw_bytes(spec: WeightsSpec, exports: DeltaGenerator) -> None:
     draw_exports(exports, section_downloads(spec, weights, table, "bytes", "Bytes of sparse layouts against density"))
     for sentence in crossover_sentences(weights):
         st.markdown(sentence)
+    st.caption(
+        "This is about bytes. Where a product stops being faster than dense is measured in the section *Timing*."
+    )
     st.plotly_chart(draw_weights(weights, _theme()), key="sparse.weights.chart", config=CHART)
     draw_key_numbers(weights_numbers(weights), weights_numbers(before) if before else None)
     st.dataframe(table, hide_index=True, width="stretch")
@@ -108,6 +113,7 @@ def weights_numbers(weights: Weights) -> tuple[KeyNumber, ...]:
             None if curve.error else 100 * max(curve.most_nnz, 0) / weights.cells,
             "",
             "bisection over real tensors: the highest density at which all arrays together are smaller than dense",
+            missing="refused",
         )
         for curve in weights.curves
     ]
@@ -147,20 +153,35 @@ def draw_times(spec: MatmulTimingSpec, exports: DeltaGenerator) -> None:
     table = timing_table(timing)
     draw_exports(exports, section_downloads(spec, timing, table, "timing", "Sparse product against dense"))
     for found in timing.break_even:
-        st.markdown(break_even_words(found))
+        st.markdown(f"{break_even_words(found)} {bytes_words(spec, found)}")
     for layout, error in timing.refused:
         st.warning(f"{layout.upper()} is refused: {error.message}", icon=":material/block:")
     for layout, density in timing.left_out:
         st.caption(f"{layout.upper()} was not timed above {density_text(density)}: it was more than 15 times slower.")
     st.plotly_chart(draw_timing(timing, _theme()), key="sparse.timing.chart", config=CHART)
     draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None)
+    st.caption(
+        "The verdict is the median of the ratios of paired rounds. It is not the ratio of the two median times beside "
+        "it, which may have been taken in different rounds."
+    )
     st.dataframe(table, hide_index=True, width="stretch")
     right = f"{spec.size} x {spec.right_columns}" if spec.right_columns else f"a vector of {spec.size}"
     st.caption(
         f"{spec.size} x {spec.size} times {right}, {spec.dtype}, {spec.threads} thread: dense and all layouts in the "
-        f"same interleaved rounds, median of paired ratios, on this machine, now. Bytes turn at a density of their "
-        f"own, see the section *Bytes*. Conversion to sparse is not counted."
+        f"same interleaved rounds, on this machine, now. Conversion to sparse is not counted. The section *Bytes* "
+        f"weighs real arrays for the densities at which bytes turn."
     )
+
+
+def bytes_words(spec: MatmulTimingSpec, found: BreakEven) -> str:
+    """Where the bytes of the same matrix turn, as a sentence beside the time's."""
+    item = 4 if spec.dtype == "float32" else 8
+    most = bytes_formula(found.layout, (spec.size, spec.size), item, block=spec.block)[1]
+    if most is None:
+        return "Where its bytes turn depends on where entries lie: see the section *Bytes*."
+    density = density_text(max(most, 0) / spec.size**2)
+    time = "" if found.density is None else f", less time below {density_text(found.density)} (estimated)"
+    return f"It takes fewer bytes below **{density}** (by formula){time}."
 
 
 def timing_numbers(timing: MatmulTiming) -> tuple[KeyNumber, ...]:
@@ -170,7 +191,7 @@ def timing_numbers(timing: MatmulTiming) -> tuple[KeyNumber, ...]:
         name = found.layout.upper()
         where = "estimated on log scales between the two measured densities around it"
         value = None if found.density is None else 100 * found.density
-        numbers.append(KeyNumber(f"{name} wins to %", value, "", where))
+        numbers.append(KeyNumber(f"{name} wins to %", value, "", where, missing=NO_CROSSING[found.verdict]))
     for ratio in timing.points[0].comparison.ratios:
         first = density_text(timing.points[0].density)
         label = f"{ratio.name.upper()} at {first}"

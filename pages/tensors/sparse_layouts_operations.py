@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from engine.figures.palette import Theme, meaning
 from engine.figures.sparse_support import MEANINGS, SYMBOLS, draw_support, outcome_words
-from engine.sparse.matrix import LAYOUTS
-from engine.sparse.results import Support
+from engine.sparse.results import Support, Supports
 from engine.sparse.spec import SupportSpec
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute_beside
+from pages.shared.key_numbers import KeyNumber, draw_key_numbers
+from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 TOPIC, OPERATION = "sparse.topic", "sparse.operation"
@@ -25,24 +27,49 @@ MOST_CHARACTERS = 2000
 
 def draw_operations(spec: SupportSpec, exports: DeltaGenerator) -> None:
     """The matrix of outcomes, a count per layout, and one operation with PyTorch's own words."""
-    asked = [SupportSpec(layout=layout, dtype=spec.dtype) for layout in LAYOUTS]
-    answered = [compute_beside(one, f"Probing {one.layout.upper()}", slot=f"support.{one.layout}") for one in asked]
-    supports = [support for support in answered if support is not None and support.probes]
-    for support in answered:
-        if support is not None and support.error is not None:
+    found = _probed(spec, "Probing")
+    pinned = pinned_spec(SupportSpec)
+    before = _probed(pinned, "A,") if pinned else None
+    supports = [support for support in found.supports if support.probes]
+    for support in found.supports:
+        if support.error is not None:
             st.error(f"{support.layout.upper()} of {support.dtype} is refused: {support.error.message}")
     if not supports:
         return
     table = support_table(supports)
-    draw_exports(exports, section_downloads(spec, supports[0], table, "operations", "What operations do to layouts"))
+    draw_exports(exports, section_downloads(spec, found, table, "operations", "What operations do to layouts"))
     st.caption(_legend(supports[0]))
     topic = _choose_topic(supports[0])
     shown = [_of_topic(support, topic) for support in supports]
     with st.container(height=520, border=True, key="sparse.matrix"):
         st.plotly_chart(draw_support(shown, _theme()), key="sparse.support", config={"displayModeBar": False})
+    draw_key_numbers(support_numbers(found), support_numbers(before) if before else None)
     _draw_one(supports)
     st.markdown("**How often each came back**")
     st.dataframe(counts_table(supports), hide_index=True, width="stretch")
+
+
+def _probed(spec: SupportSpec, what: str) -> Supports:
+    """One job per layout, so that a crash costs the answers of that layout only."""
+    asked = [msgspec.structs.replace(spec, layouts=(layout,)) for layout in spec.layouts]
+    answered = [
+        compute_beside(one, f"{what} {one.layouts[0].upper()}", slot=f"{what}.{one.layouts[0]}") for one in asked
+    ]
+    return Supports(supports=tuple(support for answer in answered if answer for support in answer.supports))
+
+
+def support_numbers(found: Supports) -> tuple[KeyNumber, ...]:
+    """Per layout, how many of the operations were carried out."""
+    return tuple(
+        KeyNumber(
+            f"{support.layout.upper()} works",
+            sum(probe.outcome != "refused" for probe in support.probes) if support.probes else None,
+            "count",
+            f"{len(support.probes)} operations, each run: those that raised no error",
+            missing="refused",
+        )
+        for support in found.supports
+    )
 
 
 def _theme() -> Theme:

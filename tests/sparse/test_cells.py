@@ -12,6 +12,7 @@ from engine.figures.cells import encode_cells, find_panel
 from engine.figures.cells_svg import cells_svg
 from engine.figures.sparse_cells import layout_scene
 from engine.figures.sparse_entries import place_of, stored_entries
+from engine.figures.sparse_lines import Line, lines_panel
 from engine.figures.sparse_strips import coalesce_scene, embedding_scene, violation_scene
 from engine.sparse.entries import Entry
 from engine.sparse.matrix import LAYOUTS, Matrix
@@ -109,5 +110,35 @@ def test_every_scene_can_be_encoded_and_exported():
     for scene in scenes:
         assert encode_cells(scene)
         assert cells_svg(scene, "dark").startswith("<svg")
-    edited = [sum(mark == "edited" for mark in panel.marks) for panel in scenes[2].panels]
-    assert edited == [0, 1]
+    broken = scenes[2].panels[0]
+    assert broken.row_labels == ("sound", "broken")
+    assert [mark == "edited" for mark in broken.marks].index(True) == 2 * broken.columns - 1
+    assert broken.marks.count("edited") == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 24, 25, 60])
+def test_lines_longer_than_a_block_keep_their_columns(count):
+    numbers = tuple(range(count))
+    texts, labels = tuple(map(str, numbers)), ("row", "value")
+    panel = lines_panel("p", "p", [Line(label=label, values=texts, owns=numbers, words=texts) for label in labels])
+    assert [owner for owner in panel.owns if owner >= 0].count(0) == (2 if count else 0)
+    for cell, owner in enumerate(panel.owns):
+        line, column = divmod(cell, panel.columns)
+        block = line // 2
+        assert owner == (block * panel.columns + column if block * panel.columns + column < count else -1)
+        assert panel.values[cell] == (str(owner) if owner >= 0 else "")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sound_and_broken_cells_have_one_size(layout):
+    for violation in run(InvariantsSpec(layout=layout), inline=True).violations:
+        panels = violation_scene(violation).panels
+        assert len(panels) <= 1 or len({(panel.columns, panel.block_rows) for panel in panels}) == 1
+
+
+def test_before_and_after_have_the_same_lines():
+    found = trace("duplicates")
+    for scene in (coalesce_scene(found, found.coalesce), embedding_scene(run(EmbeddingGradSpec(), inline=True))):
+        before, after = scene.panels
+        assert before.row_labels == after.row_labels
+        assert len(before.caption) == len(after.caption)

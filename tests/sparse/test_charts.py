@@ -8,7 +8,6 @@ from engine import run
 from engine.figures.sparse_support import SYMBOLS, cell_text, draw_support, outcome_words
 from engine.figures.sparse_timing import break_even_words, draw_timing
 from engine.figures.sparse_weights import density_text, draw_weights
-from engine.sparse.matrix import LAYOUTS
 from engine.sparse.results import BreakEven
 from engine.sparse.spec import MatmulTimingSpec, SupportSpec, WeightsSpec
 
@@ -56,7 +55,7 @@ def test_break_even_is_worded_with_both_measured_densities():
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_matrix_of_outcomes_has_a_symbol_and_words_for_every_probe(theme):
-    supports = [run(SupportSpec(layout=layout), inline=True) for layout in LAYOUTS]
+    supports = run(SupportSpec(), inline=True).supports
     heat = draw_support(supports, theme).data[0]
     assert len(heat.y) == len(supports[0].probes)
     for column, support in enumerate(supports):

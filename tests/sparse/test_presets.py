@@ -96,7 +96,8 @@ def test_a_broken_pointer_is_named_by_the_check_and_a_duplicate_is_silent():
 
 def test_operations_that_keep_sparse_and_those_that_do_not():
     probes = {
-        layout: {p.operation: p for p in run(SupportSpec(layout=layout), inline=True).probes} for layout in LAYOUTS
+        layout: {p.operation: p for p in run(SupportSpec(layouts=(layout,)), inline=True).supports[0].probes}
+        for layout in LAYOUTS
     }
     for found in probes.values():
         assert {found[name].outcome for name in ("x.exp()", "x + 1", "x[1:3]")} == {"refused"}

@@ -18,7 +18,7 @@ DTYPES = ("float32", "float64", "bfloat16", "complex64", "int64", "bool")
 
 @cache
 def probes(layout, dtype="float32"):
-    found = run(SupportSpec(layout=layout, dtype=dtype), inline=True)
+    found = run(SupportSpec(layouts=(layout,), dtype=dtype), inline=True).supports[0]
     assert found.error is None
     return {probe.operation: probe for probe in found.probes}
 
@@ -61,7 +61,7 @@ def test_the_gradient_through_to_dense_is_masked():
 
 def planted(name, operation, monkeypatch):
     monkeypatch.setattr(support_module, "PROBES", {"planted": {name: operation}})
-    return run(SupportSpec(layout="coo"), inline=True).probes[0]
+    return run(SupportSpec(layouts=("coo",)), inline=True).supports[0].probes[0]
 
 
 def test_a_wrong_value_is_found(monkeypatch):
