@@ -77,7 +77,7 @@ def _add_names(figure: go.Figure, strip: Strip, placed: list[tuple[Row, Cell]], 
         y=[row.top + cell.line + 0.42 for row, cell in placed],
         mode="text",
         text=[escape(fitted(strip.names[cell.operation], room)) for _, cell in placed],
-        textfont={"size": 9, "color": MUTED[theme]},
+        textfont={"size": 10, "color": MUTED[theme]},
         hoverinfo="skip",
         showlegend=False,
     )
@@ -128,9 +128,9 @@ def _add_labels(figure: go.Figure, strip: Strip, theme: Theme, line_pixels: int)
     figure.update_xaxes(visible=False, range=[-0.8, max(end, 18) + 0.2], fixedrange=True)
     for row in strip.rows[1:]:
         figure.add_hline(y=row.top - 0.5, line={"color": LINE[theme], "width": 0.5}, opacity=0.35)
-    _add_heading(figure, 0, "forward, top to bottom", theme)
+    _add_heading(figure, 0, "forward ↓", theme)
     if strip.backward_columns:
-        _add_heading(figure, strip.forward_columns + GAP, "backward, bottom to top", theme)
+        _add_heading(figure, strip.forward_columns + GAP, "backward ↑", theme)
     styled(
         figure,
         96 + line_pixels * (strip.lines + 1),

@@ -70,13 +70,18 @@ def _kept_from(trace: FormatTrace) -> str:
 
 
 def _of_contiguous(trace: FormatTrace) -> tuple[Tone, str]:
-    gained = next((op for op in trace.operations if op.event == "gains"), None)
+    gained = first_gain(trace)
     if gained is None:
         return "contiguous", "The model is contiguous and stays so: set *memory_format* to channels_last to compare."
     return (
         "gained",
         f"**Nobody asked for channels_last, yet it appears {at_place(gained)}**: {what_happened(gained)}",
     )
+
+
+def first_gain(trace: FormatTrace) -> Operation | None:
+    """Where channels_last appears: the operation that gains it, or a view that shows it of memory no image was in."""
+    return next((op for op in trace.operations if op.event == "gains" or op.order == "channels_last"), None)
 
 
 def backward_sentence(trace: FormatTrace) -> str:

@@ -26,8 +26,15 @@ def key_numbers(trace: FormatTrace) -> tuple[KeyNumber, ...]:
             f"{trace.channels_last_operations} of {trace.image_operations}, followed through renaming views",
         ),
         KeyNumber("Losses", losses, "count", "operations that read channels_last and write another order"),
-        KeyNumber("Forward copies", _bytes(forward), "bytes", f"{_count(forward)}, elements times `element_size()`"),
-        KeyNumber("Backward copies", _bytes(backward), "bytes", f"{_count(backward)}, recomputation included"),
+        KeyNumber(
+            "Forward copies",
+            _bytes(forward),
+            "bytes",
+            f"{_count(forward)}, of the forward; elements times `element_size()`",
+        ),
+        KeyNumber(
+            "Bwd copies", _bytes(backward), "bytes", f"{_count(backward)}, of the backward, recomputation included"
+        ),
         KeyNumber(
             "Inside kernels",
             None if trace.hidden_unavailable else trace.hidden_bytes,

@@ -10,7 +10,7 @@ import streamlit as st
 from engine import run
 from engine.figures.format_figure import draw_strip
 from engine.figures.format_strip import Shown, Strip, build_strip
-from engine.figures.format_words import backward_sentence
+from engine.figures.format_words import backward_sentence, first_gain
 from engine.figures.palette import Theme
 from engine.memory_format.spec import Converted, FormatSpec, FormatTrace, Operation
 from engine.models.spec import ModelSpec
@@ -93,6 +93,6 @@ def _selected(trace: FormatTrace, event: object) -> Operation | None:
 def _first_of_interest(spec: FormatSpec, trace: FormatTrace) -> Operation | None:
     """The one that the sentences speak of: a loss, or in a contiguous model where channels_last appears."""
     if spec.model.memory_format == "contiguous":
-        return next((op for op in trace.operations if op.event == "gains"), None)
+        return first_gain(trace)
     lost = trace.lost_in_backward if trace.lost_at is None else trace.lost_at
     return None if lost is None else trace.operations[lost]

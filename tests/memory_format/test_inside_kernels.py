@@ -127,13 +127,13 @@ def test_casts_are_named_apart_and_no_conversion_is_said_to_spare_them():
 def test_forward_and_backward_copies_stand_apart_and_add_up(block, memory_format):
     trace = traced(conv_net(block, memory_format))
     numbers = {number.label: number.value for number in key_numbers(trace)}
-    assert numbers["Forward copies"] + numbers["Backward copies"] == trace.copied_bytes
+    assert numbers["Forward copies"] + numbers["Bwd copies"] == trace.copied_bytes
     assert numbers["Forward copies"] == sum(op.copied_bytes for op in forward(trace))
 
 
 def test_a_convnext_forward_copies_nothing_in_sight():
     numbers = {number.label: number.value for number in key_numbers(traced(conv_net("convnext")))}
-    assert numbers["Forward copies"] == 0 < numbers["Backward copies"]
+    assert numbers["Forward copies"] == 0 < numbers["Bwd copies"]
 
 
 @pytest.mark.parametrize("memory_format", ["contiguous", "channels_last"])
@@ -155,3 +155,14 @@ def test_the_order_of_dimensions_by_stride_is_what_makes_the_tensor_row_major():
         assert dense.permute(*map(int, order.split(", "))).is_contiguous()
         assert order in text
     assert [dims_by_stride(t) for t in (copy.inputs[0], copy.outputs[0])] == ["0, 3, 4, 2, 1", "0, 1, 2, 3, 4"]
+
+
+@pytest.mark.parametrize("mode", ["grad", "no_grad", "inference_mode"])
+@pytest.mark.parametrize("block", quick(CONV_BLOCKS, lambda block: block in ("attention", "one_hot_first")))
+def test_a_contiguous_model_is_said_to_stay_so_only_where_no_image_is_channels_last(block, mode):
+    model = conv_net(block, "contiguous", grad_mode=mode)
+    trace = traced(model)
+    seen = {op.order for op in trace.operations}
+    tone, text = headline(FormatSpec(model=model), trace)
+    assert (tone == "gained") == ("channels_last" in seen)
+    assert ("stays so" in text) == ("channels_last" not in seen)

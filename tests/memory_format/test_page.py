@@ -30,7 +30,7 @@ def test_every_question_opens_with_its_own_settings(number):
     assert not app.progress
     assert app.selectbox(key="question").value == number
     assert "restore" not in {button.key for button in app.button}
-    assert {metric.label for metric in app.metric} >= {"% channels_last", "Losses", "Forward copies", "Backward copies"}
+    assert {metric.label for metric in app.metric} >= {"% channels_last", "Losses", "Forward copies", "Bwd copies"}
 
 
 def test_the_sentence_names_line_module_and_remedy():
