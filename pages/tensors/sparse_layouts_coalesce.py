@@ -33,7 +33,7 @@ def draw_coalesce(spec: SparseSpec, exports: DeltaGenerator) -> None:
         return
     scene = coalesce_scene(trace, coalesce)
     draw_exports(exports, layout_downloads(spec, trace, scene))
-    show_cells(encode_cells(scene), key="sparse.coalesce.cells", height=330)
+    show_cells(encode_cells(scene), key="sparse.coalesce.cells", height=400)
     pinned = pinned_spec(SparseSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned else None
     draw_key_numbers(coalesce_numbers(trace), coalesce_numbers(before) if before else None)

@@ -44,11 +44,11 @@ def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
         height="content",
         row_height=LINES_OF_WORDS,
         column_config={
-            "optimizer": st.column_config.TextColumn(width=150),
-            "sparse gradient": st.column_config.TextColumn(width=110),
-            "rows changed": st.column_config.TextColumn(width=100),
+            "optimizer": st.column_config.TextColumn(width=130),
+            "sparse gradient": st.column_config.TextColumn(width=115),
+            "rows changed": st.column_config.TextColumn(width=110),
             "largest difference": st.column_config.TextColumn(
-                width=170,
+                width=160,
                 help="From the same optimizer with the dense gradient, largest absolute difference of any weight",
             ),
         },

@@ -21,6 +21,7 @@ from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 TRY_ALL = "sparse.try_all"
+CHECKED = "with check_invariants=True"
 LINES_OF_WORDS = 72
 """Pixels of a row that holds three lines."""
 SILENT = "silently other values"
@@ -149,9 +150,10 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
         height="content",
         row_height=LINES_OF_WORDS,
         column_config={
-            "broken": st.column_config.TextColumn(width=170),
+            "broken": st.column_config.TextColumn(width=160),
             "array": st.column_config.TextColumn(width=100),
-            "without the check": st.column_config.TextColumn(width=300),
+            CHECKED: st.column_config.TextColumn(width=330 if try_all else 660),
+            "without the check": st.column_config.TextColumn(width=330),
         },
     )
 
@@ -162,7 +164,7 @@ def checked_table(found: Invariants) -> pd.DataFrame:
         {
             "broken": [violation.name for violation in found.violations],
             "array": [violation.member for violation in found.violations],
-            "with check_invariants=True": [_checked_words(violation) for violation in found.violations],
+            CHECKED: [_checked_words(violation) for violation in found.violations],
         }
     )
 
