@@ -18,8 +18,8 @@ from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
 from pages.tensors.sparse_layouts_exports import section_downloads
 
-LINES_OF_WORDS = 52
-"""Pixels of a row that holds two lines."""
+LINES_OF_WORDS = 72
+"""Pixels of a row whose text wraps."""
 
 
 def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
@@ -44,7 +44,7 @@ def draw_embedding(spec: EmbeddingGradSpec, exports: DeltaGenerator) -> None:
         height="content",
         row_height=LINES_OF_WORDS,
         column_config={
-            "optimizer": st.column_config.TextColumn(width=130),
+            "optimizer": st.column_config.TextColumn(width=150),
             "sparse gradient": st.column_config.TextColumn(width=115),
             "rows changed": st.column_config.TextColumn(width=110),
             "largest difference": st.column_config.TextColumn(

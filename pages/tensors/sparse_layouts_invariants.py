@@ -22,8 +22,8 @@ from pages.tensors.sparse_layouts_exports import section_downloads
 
 TRY_ALL = "sparse.try_all"
 CHECKED = "with check_invariants=True"
-LINES_OF_WORDS = 72
-"""Pixels of a row that holds three lines."""
+LINES_OF_WORDS = 80
+"""Pixels of a row that holds four lines."""
 SILENT = "silently other values"
 
 
@@ -152,8 +152,8 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
         column_config={
             "broken": st.column_config.TextColumn(width=160),
             "array": st.column_config.TextColumn(width=100),
-            CHECKED: st.column_config.TextColumn(width=330 if try_all else 660),
-            "without the check": st.column_config.TextColumn(width=330),
+            CHECKED: st.column_config.TextColumn(width=360 if try_all else 660),
+            "without the check": st.column_config.TextColumn(width=300),
         },
     )
 
