@@ -84,10 +84,10 @@ def flops_of(name: str, inputs: Sequence[torch.Tensor], result: torch.Tensor) ->
     if name == "bmm":
         batch, rows, inner = inputs[0].shape
         columns = inputs[1].shape[2]
-        return batch * rows * columns * (2 * inner - 1 if inner else 0)
+        return 2 * batch * rows * inner * columns
     if name == "mul":
         return result.numel()
-    return inputs[0].numel() - result.numel() if name == "sum" and inputs[0].numel() else 0
+    return inputs[0].numel() if name == "sum" else 0
 
 
 def trace_einsum(spec: EinsumSpec, progress: ProgressSink) -> Einsum:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from engine.models.spec import ModelSpec
 from pages.shared.link import forget_opened_groups, link_text
@@ -47,8 +49,16 @@ class Preset:
 def apply_preset(preset: Preset, number: int) -> None:
     """Set every control to the preset; call it from a widget callback, before the widgets are drawn."""
     st.session_state.update(preset.widget_values())
+    _write_link(preset)
     st.session_state[CHOSEN] = number
     forget_opened_groups()
+
+
+def _write_link(preset: Preset) -> None:
+    """For the widgets that this question brings into sight: only those drawn before write themselves into the link."""
+    for key, text in preset.link_values().items():
+        with contextlib.suppress(StreamlitAPIException):  # it is drawn now and writes its own value
+            st.query_params[key] = text
 
 
 def choose_preset(presets: Sequence[Preset]) -> None:

@@ -47,7 +47,12 @@ def einsum_numbers(spec: EinsumSpec, outcome: Einsum) -> tuple[KeyNumber, ...]:
     worked = outcome.shape is not None
     naive = naive_cost(equation, spec.length_of).flops if equation is not None and worked else None
     return (
-        KeyNumber("Loop FLOPs", naive, "", "multiplications and additions of the loop nest, by its sizes"),
+        KeyNumber(
+            "Loop FLOPs",
+            naive,
+            "",
+            "multiplications and additions of the loop nest: 2 b m k n for a product, as `FlopCounterMode` counts",
+        ),
         KeyNumber(
             "Called FLOPs", outcome.flops if worked else None, "", "the shapes that `bmm`, `mul`, `sum` were given"
         ),
