@@ -7,7 +7,7 @@ import math
 from engine.script.text import literal
 from engine.storage.chain_text import format_chain
 from engine.storage.dtypes import is_differentiable
-from engine.storage.spec import CostSpec, LayoutSpec
+from engine.storage.spec import LARGEST_SAVED_BYTES, CostSpec, LayoutSpec
 
 SHOW = '''\
 def show(name: str, tensor: torch.Tensor) -> None:
@@ -59,11 +59,17 @@ def _layout(spec: LayoutSpec) -> str:
         chain += [f"{name} = {before}{format_chain((step,))}", f'show("{name}", {name})']
     if spec.view_shape is not None:
         chain += _view(names[-1], spec.view_shape)
+    chain += [
+        f"if {names[-1]}.untyped_storage().nbytes() <= {LARGEST_SAVED_BYTES}:",
+        "    file = io.BytesIO()",
+        f"    torch.save({names[-1]}.detach(), file)",
+        '    print("torch.save", file.tell())',
+    ]
     if spec.write != "none":
         chain = [*(_guarded(chain) if spec.steps else chain), *_write(spec, names)]
     lines = [*build_lines(spec), 'show("x", x)', *chain]
     title = '"""A chain of operations on a tensor and where its elements lie, in plain torch."""'
-    return "\n\n".join([title, "import torch\n\n\n" + SHOW, "\n".join(lines)]) + "\n"
+    return "\n\n".join([title, "import io\n\nimport torch\n\n\n" + SHOW, "\n".join(lines)]) + "\n"
 
 
 def _names(spec: LayoutSpec) -> list[str]:

@@ -12,7 +12,7 @@ from engine.recorded import storage_of
 from engine.runner.contract import Price, ProgressSink
 from engine.runner.faults import size
 from engine.storage.apply import apply_step
-from engine.storage.spec import LayoutSpec
+from engine.storage.spec import LARGEST_SAVED_BYTES, LayoutSpec
 
 _NATIVE_NORMAL = {"float32", "float64", "complex64", "complex128"}
 
@@ -72,11 +72,12 @@ def price_layout(spec: LayoutSpec) -> Price:
     held = sum(dict(storage_of(tensor) for tensor in tensors).values())
     filling = 2 * math.prod(spec.shape) * 8
     attempt = view_bytes(tensors[-1]) if spec.view_shape is not None else 0
+    saving = min(2 * held, 2 * LARGEST_SAVED_BYTES)
     writing = 0
     if spec.write != "none":
         writing = held + filling + 2 * max(view_bytes(tensor) for tensor in tensors)
     return Price(
-        predicted_bytes=max(held + filling, held + attempt + writing),
+        predicted_bytes=max(held + filling, held + attempt + max(writing, saving)),
         what=f"storages of the chain {size(held)}, filling {size(filling)}, reshape tried {size(attempt)}, "
         f"values compared around the write {size(writing)}",
     )

@@ -145,5 +145,5 @@ def unknown(name: str, column: int) -> ChainError:
     if name in _UNWRITTEN:
         return ChainError(f".{name} is no method of a tensor. Write {_UNWRITTEN[name]}", column)
     near = get_close_matches(name, [*method_names(), *PROPERTIES], n=2)
-    meant = f"Did you mean {' or '.join('.' + other for other in near)}?" if near else "See the list of operations"
+    meant = f"Did you mean {' or '.join('.' + other for other in near)}?" if near else "Add an operation lists all"
     return ChainError(f"There is no operation .{name}. {meant}", column)

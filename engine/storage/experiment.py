@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.runner.contract import Price, ProgressSink
 from engine.storage.build import build_tensor, price_layout
 from engine.storage.cost import measure_cost, price_cost
+from engine.storage.saved_file import save_and_load
 from engine.storage.spec import CostSpec, LayoutSpec, LayoutTrace
 from engine.storage.trace import Chain, try_view
 from engine.storage.write import trace_write
@@ -38,5 +39,6 @@ def trace_layout(spec: LayoutSpec, progress: ProgressSink) -> LayoutTrace:
         outcomes=tuple(chain.outcomes),
         storages=contents,
         view=view,
+        saved=save_and_load(chain.end) if chain.is_whole else None,
         write=trace_write(spec, done, progress) if spec.write != "none" else None,
     )

@@ -18,6 +18,8 @@ Fill = Literal["arange", "zeros", "ones", "normal"]
 MemoryFormat = Literal["contiguous", "channels_last", "channels_last_3d"]
 Write = Literal["none", "add_", "mul_", "zero_"]
 
+LARGEST_SAVED_BYTES = 1 << 24
+"""Storages above it are not saved on the side: the file and what is loaded take as much again, twice."""
 MAXIMUM_DIMS = 6
 MAXIMUM_STEPS = 12
 MAXIMUM_SIZE = 1_000_000
@@ -123,6 +125,14 @@ class WriteReport(msgspec.Struct, frozen=True):
     """
 
 
+class SavedFile(msgspec.Struct, frozen=True):
+    """`torch.save` of the end of the chain: bytes of the file, and offset and storage of what `torch.load` gives."""
+
+    file_bytes: int
+    loaded_offset: int
+    loaded_storage_bytes: int
+
+
 class LayoutTrace(Result, frozen=True, kw_only=True):
     """The chain as PyTorch carried it out: `layouts[0]` is the tensor built, `layouts[i]` what step i gave.
 
@@ -135,6 +145,8 @@ class LayoutTrace(Result, frozen=True, kw_only=True):
     view: ViewAttempt | None = None
     write: WriteReport | None = None
     build_error: PyTorchSaid | None = None
+    saved: SavedFile | None = None
+    """None when the chain was refused or its storage is too large to be saved on the side."""
 
 
 class LayoutSpec(Spec[LayoutTrace], frozen=True, kw_only=True):

@@ -40,7 +40,7 @@ def spec_or_stop(build: Callable[[], T], presets: Sequence[Preset]) -> T:
         return build()
     except ValueError as error:
         choose_preset(presets)
-        st.error("**These settings do not fit together**", icon=":material/tune:")
+        st.error("**These settings cannot be used**", icon=":material/tune:")
         st.text(str(error))
         st.stop()
 

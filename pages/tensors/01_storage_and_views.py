@@ -18,7 +18,7 @@ from pages.tensors.storage_cost import draw_cost
 from pages.tensors.storage_exports import downloads
 from pages.tensors.storage_numbers import address_words, key_numbers
 from pages.tensors.storage_picture import draw_picture, draw_shown
-from pages.tensors.storage_view_check import draw_view_check
+from pages.tensors.storage_view_check import TAB, draw_view_check, draw_view_verdict, refusal_in_words
 from pages.tensors.storage_write import draw_write
 
 HOW_TO_READ = (
@@ -28,7 +28,7 @@ HOW_TO_READ = (
     "a cell to see where it lies, point at memory to see every index that reads it. Lines in the storage are 64 bytes "
     "apart, what a processor fetches at once."
 )
-TABS = ("Every attribute", "Will .view() work?", "Write through a view", "Cost of non-contiguity", "How to read this")
+TABS = ("Every attribute", TAB, "Write through a view", "Cost of non-contiguity", "How to read this")
 
 with st.sidebar:
     draw_controls()
@@ -39,7 +39,10 @@ pinned = pinned_spec(LayoutSpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 draw_exports(exports, downloads(spec, trace))
 
-draw_refusal(spec, trace)
+ended_at = len(trace.layouts) - 1
+why = refusal_in_words(spec.steps[ended_at], trace.layouts[-1]) if 0 <= ended_at < len(spec.steps) else ""
+draw_refusal(spec, trace, why)
+draw_view_verdict(trace)
 draw_shown()
 draw_picture(spec)
 draw_key_numbers(key_numbers(trace), key_numbers(before) if before else None)

@@ -43,8 +43,8 @@ PRESETS = (
     _asks(
         "Why is the file of a ten-element slice so large?",
         "`x[2500:2510]` of 10,000 floats. Predict what `torch.save` writes: 40 bytes or 40,000?",
-        "A view keeps its whole storage alive, and `torch.save` writes the storage: 40,000 bytes for 40 in use "
-        "(pytorch/pytorch#40157). Add `.clone()`: the last tensor has a storage of its own.",
+        "A view keeps its whole storage alive, and `torch.save` writes the storage: *Saved file* has 40,000 bytes and "
+        "the container's own for 40 in use (pytorch/pytorch#40157). Add `.clone()`: a storage and a file of its own.",
         "[2500:2510]",
         shape=(10000,),
     ),

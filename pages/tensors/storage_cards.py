@@ -100,8 +100,8 @@ def _draw_layout(layout: Layout) -> None:
     st.markdown("  \n".join(f":gray[{name}] `{value}`" for name, value in lines))
 
 
-def draw_refusal(spec: LayoutSpec, trace: LayoutTrace) -> None:
-    """What PyTorch refused, in its own words; nothing while the chain went through."""
+def draw_refusal(spec: LayoutSpec, trace: LayoutTrace, why: str = "") -> None:
+    """What PyTorch refused, in its own words and then in ours; nothing while the chain went through."""
     error = trace.build_error
     where = "Building x"
     for step, outcome in zip(spec.steps, trace.outcomes, strict=False):
@@ -112,6 +112,8 @@ def draw_refusal(spec: LayoutSpec, trace: LayoutTrace) -> None:
     with st.container(border=True, key="refusal"):
         st.error(f"{where} was refused by PyTorch; the chain ends before it.", icon=":material/block:")
         st.code(f"{error.type}: {error.message}", language=None, wrap_lines=True)
+        if why:
+            st.markdown(why)
 
 
 def draw_attributes(trace: LayoutTrace) -> None:
@@ -127,6 +129,14 @@ def draw_attributes(trace: LayoutTrace) -> None:
         height="content",
         column_config={"_index": st.column_config.Column(width="medium")},
     )
+    if trace.saved is not None:
+        written, loaded = (
+            format_exact_bytes(size) for size in (trace.saved.file_bytes, trace.saved.loaded_storage_bytes)
+        )
+        st.caption(
+            f"`torch.save` of the last tensor: {written}; loaded again it has offset {trace.saved.loaded_offset} in a "
+            f"storage of {loaded}."
+        )
     for contents in trace.storages:
         st.caption(f"Storage S{contents.storage_id}: {format_exact_bytes(contents.storage_bytes)}")
 

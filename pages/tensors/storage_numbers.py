@@ -16,13 +16,15 @@ def key_numbers(trace: LayoutTrace) -> tuple[KeyNumber, ...]:
         return ()
     end = trace.layouts[-1]
     copied = sum(outcome.copied_bytes for outcome in trace.outcomes)
-    views = sum(outcome.kind == "view" for outcome in trace.outcomes)
+    saved = trace.saved.file_bytes if trace.saved else None
     return (
         KeyNumber("Elements", end.numel, "count", "`tensor.numel()` of the last step"),
         KeyNumber("View bytes", end.view_bytes, "bytes", "`tensor.nbytes`: elements times itemsize"),
         KeyNumber("Storage bytes", end.storage_bytes, "bytes", "`tensor.untyped_storage().nbytes()`: what stays alive"),
         KeyNumber("Copied", copied, "bytes", "the new storages that steps of the chain made"),
-        KeyNumber("Views", views, "count", "steps whose tensor shares the storage it was given"),
+        KeyNumber(
+            "Saved file", saved, "bytes", "`torch.save` of the last tensor, which writes its whole storage", "too large"
+        ),
         KeyNumber("Cache lines", _lines(end), "count", "64-byte lines that hold an element, from stride and offset"),
     )
 

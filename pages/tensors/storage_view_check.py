@@ -15,7 +15,34 @@ from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, ViewAttempt
 from engine.storage.view_rule import Run, ViewRule, explain_view
 from pages.tensors.storage_cards import tensor_name
 
+TAB = "Will .view() work?"
 ASK = "Type the shape you want into *Will .view(…) work?* on the left, as in 6, -1."
+
+
+def draw_view_verdict(trace: LayoutTrace) -> None:
+    """Beside the picture: whether the shape asked for has a view, and the dimension at fault."""
+    end = trace.layouts[-1] if trace.layouts else None
+    if trace.view is None or end is None or end.stride is None:
+        return
+    call = f"{tensor_name(len(trace.layouts) - 1)}.view{ints_call(trace.view.shape)}"
+    if trace.view.view is not None:
+        st.success(f"`{call}` works, strides `{trace.view.view.stride}`.", icon=":material/check:")
+    else:
+        reason = explain_view(end.shape, end.stride, trace.view.shape).reason
+        st.error(f"`{call}` is refused. {reason} The rule step by step: *{TAB}*.", icon=":material/block:")
+
+
+def refusal_in_words(step: Step, before: Layout) -> str:
+    """Why a `.view` of the chain was refused; "" for any other step."""
+    asked = step.arguments[0] if step.arguments else None
+    if step.operation != "view" or not isinstance(asked, tuple) or before.stride is None:
+        return ""
+    return f"{explain_view(before.shape, before.stride, asked).reason} The rule step by step: *{TAB}*."
+
+
+def ints_call(values: tuple[int, ...]) -> str:
+    """`(4, 6)`, and `(24)` for a single size, as one types it."""
+    return f"({', '.join(map(str, values))})"
 
 
 def draw_view_check(spec: LayoutSpec, trace: LayoutTrace) -> None:
@@ -51,7 +78,7 @@ def _draw_refused_step(step: Step, before: Layout) -> None:
 
 
 def _draw_verdict(name: str, asked: tuple[int, ...], attempt: ViewAttempt) -> None:
-    call = f"{name}.view{asked}" if len(asked) != 1 else f"{name}.view({asked[0]})"
+    call = f"{name}.view{ints_call(asked)}"
     if attempt.view is not None:
         st.success(f"`{call}` works: strides `{attempt.view.stride}`, no byte copied.", icon=":material/check:")
     elif attempt.view_error is not None:
@@ -71,7 +98,7 @@ def _reshape_words(attempt: ViewAttempt) -> str:
 def _draw_rule(rule: ViewRule) -> None:
     joints, runs = st.columns(2, gap="medium")
     with joints:
-        st.markdown("**1. Which dimensions join?** From the last to the first, `stride[i] == stride[i+1] * size[i+1]`")
+        st.markdown("**1. Which dimensions join?** From the last to the first, `stride[i] == size[i+1] * stride[i+1]`")
         if rule.joints:
             rows = [(f"{j.dim} and {j.dim + 1}", j.words, "joins" if j.joins else "breaks") for j in rule.joints]
             _draw_table(pd.DataFrame(rows, columns=["dimensions", "condition", "so it"]))

@@ -91,3 +91,24 @@ def test_a_link_rebuilds_a_chain_for_a_colleague(visitor, browser, server):
         colleague.wait()
         assert colleague.number("Elements") == visitor.number("Elements") == "12"
         assert colleague.page.get_by_role("textbox", name="Step 2").input_value() == ".unsqueeze(0)"
+
+
+LEAVES_ITS_SECTION = [
+    ("broadcasting", "Why is the backward of a loop slow?"),
+    ("memory-formats", "Nobody asked for channels_last: why is it there?"),
+]
+
+
+@pytest.mark.parametrize(("page", "question"), LEAVES_ITS_SECTION)
+def test_a_question_chosen_on_the_page_survives_a_reload(visitor, page, question):
+    """Its widgets appear only with it, and have to stand in the link all the same."""
+    visitor.open(page)
+    visitor.page.get_by_role("combobox", name="Question").click()
+    visitor.page.get_by_role("option", name=question).click()
+    visitor.wait_for_answer()
+    sidebar = visitor.page.locator('[data-testid="stSidebar"] input')
+    chosen = sidebar.evaluate_all("fields => fields.map((field) => field.value)")
+    visitor.page.reload()
+    visitor.wait()
+    assert sidebar.evaluate_all("fields => fields.map((field) => field.value)") == chosen
+    assert "You have changed settings" not in visitor.text

@@ -74,6 +74,8 @@ def test_a_slice_keeps_its_storage_and_a_clone_does_not():
     assert (number(trace, "View bytes"), number(trace, "Storage bytes")) == (40, 40_000)
     cloned = traced(question, steps=parse_chain("[2500:2510].clone()"))
     assert number(cloned, "Storage bytes") == 40
+    assert number(trace, "Saved file") - 40_000 == pytest.approx(number(cloned, "Saved file") - 40, abs=200)
+    assert (trace.saved.loaded_offset, trace.saved.loaded_storage_bytes) == (2500, 40_000)
 
 
 def test_as_strided_reads_a_cell_three_times_without_copying():

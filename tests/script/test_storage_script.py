@@ -91,6 +91,8 @@ def expected(traced, goes_on=False):
         view = traced.view
         lines.append(shown("view", view.view) if view.view else f"view {view.view_error.message}")
         lines.append(shown("reshape", view.reshape) if view.reshape else f"reshape {view.reshape_error.message}")
+    if traced.saved is not None:
+        lines.append(f"torch.save {traced.saved.file_bytes}")
     if traced.write is not None:
         lines += [traced.write.error.message] if traced.write.error else []
         lines += [f"version {name.version_after} {name.grad_fn_after}" for name in traced.write.names]
@@ -148,7 +150,7 @@ def test_scripts_are_in_ruffs_style_and_name_nothing_of_the_project(tmp_path):
     for number, spec in enumerate([*SPECS, *FAILING, *GOING_ON, *COSTS]):
         text = script_for(spec)
         assert "engine" not in text
-        assert text.count("\n") <= 45
+        assert text.count("\n") <= 50
         (tmp_path / f"script_{number}.py").write_text(text, encoding="utf-8")
     rules = ["--isolated", "--line-length", "120"]
     select = ["--select", "E,F,W,I,UP,B,C4,PIE,RET"]
