@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 
 from engine.broadcasting.costs import naive_cost
 from engine.broadcasting.results import Broadcast, Einsum
 from engine.broadcasting.spec import EinsumSpec
+from engine.timing.spec import Comparison
 from engine.vectorisation.spec import Ladder, Rung
 from pages.shared.key_numbers import KeyNumber
 
@@ -75,11 +77,15 @@ def ladder_numbers(ladder: Ladder) -> tuple[KeyNumber, ...]:
     errors = [rung.max_absolute_error for rung in ladder.rungs if rung.max_absolute_error is not None]
     what = f"the median of its samples: {fastest.name if fastest else 'nothing was measured'}"
     loop, vector = _first_known(ladder, LOOPS), _first_known(ladder, VECTORS)
-    behind = "its median time / that of the fastest"
+    behind = "the median over the rounds of its time against the fastest rung's"
     compared = [(word, rung) for word, rung in (("Loop", loop), ("Vector", vector)) if rung is not None]
     return (
         KeyNumber("Fastest", fastest.seconds if fastest else None, "s", what),
-        *([KeyNumber(f"{loop.name.capitalize()} ×", _behind(loop, fastest), "", behind)] if loop else []),
+        *(
+            [KeyNumber(f"{loop.name.capitalize()} ×", _behind(loop, fastest, ladder.comparison), "", behind)]
+            if loop
+            else []
+        ),
         *(
             KeyNumber(f"{word} nodes", rung.nodes, "count", f"`grad_fn` of the {rung.name}'s result")
             for word, rung in compared
@@ -98,5 +104,9 @@ def _first_known(ladder: Ladder, names: tuple[str, ...]) -> Rung | None:
     return known[0] if known else None
 
 
-def _behind(rung: Rung, fastest: Rung | None) -> float | None:
-    return None if rung.seconds is None or fastest is None or not fastest.seconds else rung.seconds / fastest.seconds
+def _behind(loop: Rung, fastest: Rung | None, comparison: Comparison | None) -> float | None:
+    """As the chart words it: the inverse of the median of fastest / loop over the rounds."""
+    if fastest is None or comparison is None or loop.name not in comparison.names:
+        return None
+    ratio = median(comparison.paired_ratios(fastest.name, loop.name))
+    return 1 / ratio if ratio else None
