@@ -10,7 +10,7 @@ from engine.runner.faults import torch_error
 
 FRAMES = (
     "\nException raised from wrap at /builds/c10/core/WrapDimMinimal.cpp:12 (most recent call first):"
-    "\nframe #0: c10::Error::Error(c10::SourceLocation) + 0x9d (0x7f99d1779b8d in /home/me/torch/lib/libc10.so)"
+    "\nframe #0: c10::Error::Error(c10::SourceLocation) + 0x9d (0x7f99d1779b8d in /anywhere/torch/lib/libc10.so)"
     "\n<omitting python frames>"
     "\nframe #18: <unknown function> + 0x2724a (0x7f9b40a4524a in /lib/libc.so.6)\n"
 )
