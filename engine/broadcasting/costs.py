@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -82,8 +82,3 @@ def path_in_words(path: Sequence[Sequence[int]], names: Sequence[str]) -> str:
         joined = " · ".join(sorted((operands[position] for position in pair), key=lambda name: -len(name)))
         operands = [name for position, name in enumerate(operands) if position not in pair] + [f"({joined})"]
     return operands[-1] if len(operands) == 1 else " · ".join(operands)
-
-
-def sizes_by_letter(sizes: Mapping[str, int], other: int) -> SizeOf:
-    """A function from letter to size, `other` where none is given."""
-    return lambda letter: sizes.get(letter, other)

@@ -58,15 +58,6 @@ def read_header(encoded: bytes) -> dict[str, Any]:
     return header
 
 
-def read_column(encoded: bytes, name: str, panel: int) -> bytes | None:
-    """One column of one panel as it was written, None when the panel has none."""
-    start = 4 + int.from_bytes(encoded[:4], "little")
-    for found, owner, offset, length in read_header(encoded)["sections"]:
-        if (found, owner) == (name, panel):
-            return encoded[start + offset : start + offset + length]
-    return None
-
-
 def _ranks(panels: Sequence[Panel]) -> dict[int, int]:
     ids = {number for panel in panels for number in panel.owns}
     ids.update(number for panel in panels for read in panel.reads for number in read)

@@ -39,19 +39,17 @@ def cause_of(operation: Operation, copy: KernelCopy) -> Cause:
     return "weight" if read.is_parameter else "image"
 
 
-def bytes_by_cause(trace: FormatTrace, phase: Phase) -> dict[Cause, int]:
-    """Bytes that kernels of a phase reorder, by cause."""
+def reorders_by_cause(trace: FormatTrace, phase: Phase) -> dict[Cause, Inside]:
+    """What kernels of a phase reorder, by cause; causes that do not occur are left out."""
     found = _copies(trace, phase, "reorder")
-    return {cause: _bytes(of) for cause in CAUSES if (of := [(o, c) for o, c in found if cause_of(o, c) == cause])}
+    return {cause: of for cause in CAUSES if (of := [one for one in found if cause_of(*one) == cause])}
 
 
 def sentences_inside(spec: FormatSpec, trace: FormatTrace, phase: Phase) -> Iterator[str]:
     """What kernels of a phase copy inside, one sentence per cause, casts apart; none where they copy nothing."""
-    reorders = _copies(trace, phase, "reorder")
-    for cause, words in CAUSES.items():
-        if of := [(op, copy) for op, copy in reorders if cause_of(op, copy) == cause]:
-            spared = SPARED_BY.get((cause, spec.converted), "")
-            yield f"Kernels reorder {_amount(of)} inside: {words}{spared} ({_places(of)})."
+    for cause, of in reorders_by_cause(trace, phase).items():
+        spared = SPARED_BY.get((cause, spec.converted), "")
+        yield f"Kernels reorder {_amount(of)} inside: {CAUSES[cause]}{spared} ({_places(of)})."
     if casts := _copies(trace, phase, "cast"):
         kinds = ", ".join(dict.fromkeys(f"{copy.source_dtype} to {copy.target_dtype}" for _, copy in casts))
         yield f"Kernels also cast {_amount(casts)} from {kinds} ({_places(casts)}): no memory format changes that."

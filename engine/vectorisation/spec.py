@@ -59,10 +59,6 @@ class Rung(msgspec.Struct, frozen=True, kw_only=True):
     def flops_per_s(self) -> float | None:
         return self.flops / self.seconds if self.flops and self.seconds else None
 
-    @property
-    def traffic_bytes_per_s(self) -> float | None:
-        return self.traffic_bytes / self.seconds if self.traffic_bytes and self.seconds else None
-
 
 class Ladder(Result, frozen=True, kw_only=True):
     """Every rung, and the comparison of those measured, each against the first of them in the order of the ladder.

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from engine.figures.cells import CellScene, Panel, encode_cells, find_panel
-from engine.figures.cells_encoding import NOTHING, read_column, read_header, shade_step
+from engine.figures.cells_encoding import NOTHING, read_header, shade_step
 from engine.figures.palette import ADDRESS_STEPS, BACKGROUND, address_ramp, contrast, from_oklch, luminance, text_on
 from tests.figures.test_palette import DEUTERANOPIA, PROTANOPIA, THEMES, seen
 
@@ -21,6 +21,15 @@ def panel(key="x", **fields):
 
 def integers(data):
     return list(array.array("i", data)) if data is not None else None
+
+
+def read_column(encoded, name, panel):
+    """One column of one panel as it was written, None when the panel has none."""
+    start = 4 + int.from_bytes(encoded[:4], "little")
+    for found, owner, offset, length in read_header(encoded)["sections"]:
+        if (found, owner) == (name, panel):
+            return encoded[start + offset : start + offset + length]
+    return None
 
 
 @pytest.mark.parametrize(
