@@ -25,11 +25,11 @@ def run_tool(*arguments: str) -> None:
 
 
 def test_ruff_finds_nothing():
-    run_tool("ruff", "check", ".")
+    run_tool("ruff", "check", "--no-cache", ".")
 
 
 def test_ruff_format_changes_nothing():
-    run_tool("ruff", "format", "--check", ".")
+    run_tool("ruff", "format", "--no-cache", "--check", ".")
 
 
 @pytest.mark.slow

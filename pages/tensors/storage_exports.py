@@ -7,7 +7,6 @@ import io
 from collections.abc import Callable
 
 from engine.figures.cells_svg import cells_svg
-
 from engine.storage.spec import LayoutSpec, LayoutTrace
 from pages.shared.downloads import Download, as_json, spec_downloads
 from pages.tensors.storage_cards import ATTRIBUTES, tensor_name

@@ -76,10 +76,11 @@ def test_every_model_opens_on_every_page_that_shows_models(path, tag):
 def test_every_control_at_its_extremes(path, tag):
     """One control at a time; the ones every model shares are turned on one model only."""
     query = {"model": TITLES[tag]} if tag else {}
-    keys = [key for key in widgets(open_page(path, **query)) if tag in ("", "mlp") or key.startswith(f"{tag}.")]
+    shown = widgets(open_page(path, **query))
+    turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
     failed = []
-    for key in keys:
-        for value in list(extremes(widgets(open_page(path, **query))[key])):
+    for key, values in turned.items():
+        for value in values:
             app = open_page(path, **query)
             widgets(app)[key].set_value(value)
             run_to_the_end(app)

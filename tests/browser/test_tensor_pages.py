@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from pages.shared.navigation import discover_pages
 from pages.shared.section_cards import presets_of
 from tests.browser.pixels import DRAWN_SHARE, brightness, drawn_share, look
-from tests.browser.visitor import visiting
+from tests.browser.visitor import DRAWN_TIMEOUT_MS, visiting
 
 ENTRIES = {entry.url_path: entry for entry in discover_pages() if entry.section == "tensors"}
 MAIN = '[data-testid="stMain"]'
@@ -108,7 +109,9 @@ def test_a_question_chosen_on_the_page_survives_a_reload(visitor, page, question
     visitor.wait_for_answer()
     sidebar = visitor.page.locator('[data-testid="stSidebar"] input')
     chosen = sidebar.evaluate_all("fields => fields.map((field) => field.value)")
+    assert chosen
     visitor.page.reload()
+    expect(sidebar).to_have_count(len(chosen), timeout=DRAWN_TIMEOUT_MS)
     visitor.wait()
     assert sidebar.evaluate_all("fields => fields.map((field) => field.value)") == chosen
     assert "You have changed settings" not in visitor.text
