@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 
 from engine.runner.faults import error_text, is_memory_error
+
+T = TypeVar("T")
 
 
 class PyTorchSaid(msgspec.Struct, frozen=True):
@@ -19,3 +24,13 @@ def said(error: BaseException) -> PyTorchSaid:
     if is_memory_error(error):
         raise error
     return PyTorchSaid(type(error).__name__, error_text(error))
+
+
+def attempt(call: Callable[[], T], *, ours: tuple[type[Exception], ...] = ()) -> tuple[T | None, PyTorchSaid | None]:
+    """(what it gave, None), or (None, what PyTorch said); `ours` are refusals of this project, raised as they are."""
+    try:
+        return call(), None
+    except ours:
+        raise
+    except Exception as error:
+        return None, said(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine.pytorch_said import said
+from engine.pytorch_said import PyTorchSaid, attempt, said
 from engine.runner.faults import torch_error
 
 FRAMES = (
@@ -38,3 +38,16 @@ def test_the_refusal_of_unflatten_is_two_lines(sizes):
     assert "Exception raised from" in str(caught.value)  # as PyTorch has it
     wanted = "unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions"
     assert said(caught.value).message == torch_error(caught.value).detail == wanted
+
+
+def test_an_attempt_gives_the_value_or_the_words_and_lets_refusals_of_our_own_and_lack_of_memory_through():
+    assert attempt(lambda: 7) == (7, None)
+    assert attempt(lambda: [][0]) == (None, PyTorchSaid("IndexError", "list index out of range"))
+    with pytest.raises(IndexError):
+        attempt(lambda: [][0], ours=(IndexError,))
+    with pytest.raises(MemoryError):
+        attempt(_no_memory)
+
+
+def _no_memory():
+    raise MemoryError

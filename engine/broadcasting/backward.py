@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import torch
 
-from engine.broadcasting.operands import Value, apply, attempt
+from engine.broadcasting.operands import Value, apply
 from engine.broadcasting.results import OperandGradient, Placed
 from engine.broadcasting.spec import BroadcastSpec
-from engine.pytorch_said import PyTorchSaid
+from engine.pytorch_said import PyTorchSaid, attempt
 
 
 def operand_gradients(

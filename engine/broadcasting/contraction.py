@@ -18,10 +18,9 @@ from engine.broadcasting.equation import (
     operand_shape,
     parse_equation,
 )
-from engine.broadcasting.operands import attempt
 from engine.broadcasting.results import Dispatched, Einsum
 from engine.broadcasting.spec import EinsumSpec
-from engine.pytorch_said import PyTorchSaid
+from engine.pytorch_said import PyTorchSaid, attempt
 from engine.recorded import DispatchMode, storage_of
 from engine.runner.contract import Price, ProgressSink
 

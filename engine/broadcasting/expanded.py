@@ -11,12 +11,12 @@ import torch
 
 from engine.broadcasting.backward import operand_gradients
 from engine.broadcasting.fixes import Fix, grows, suggest_fixes
-from engine.broadcasting.operands import Value, apply, attempt, build_operand, listen, stand_ins
+from engine.broadcasting.operands import Value, apply, build_operand, listen, stand_ins
 from engine.broadcasting.results import Broadcast, Placed, TriedFix
 from engine.broadcasting.rule import NAMES, Shape, operation_alignment
 from engine.broadcasting.spec import BroadcastSpec, Operand
 from engine.broadcasting.writes import try_in_place, write_expanded
-from engine.pytorch_said import PyTorchSaid
+from engine.pytorch_said import PyTorchSaid, attempt
 from engine.runner.contract import Price, ProgressSink
 
 COMPUTED_ELEMENTS = 1 << 20

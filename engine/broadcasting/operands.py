@@ -11,7 +11,6 @@ import torch
 from torch.nn.functional import mse_loss
 
 from engine.broadcasting.spec import BroadcastSpec, Operand
-from engine.pytorch_said import PyTorchSaid, said
 
 T = TypeVar("T")
 Value = torch.Tensor | bool | int | float | complex
@@ -49,14 +48,6 @@ _APPLIED: dict[str, Callable[[Any, Any], Any]] = {
     "mul": lambda left, right: left * right,
     "matmul": lambda left, right: left @ right,
 }
-
-
-def attempt(call: Callable[[], T]) -> tuple[T | None, PyTorchSaid | None]:
-    """(what it gave, None), or (None, PyTorch's own words); running out of memory is not a lesson."""
-    try:
-        return call(), None
-    except Exception as error:
-        return None, said(error)
 
 
 def listen(call: Callable[[], T]) -> tuple[T, tuple[str, ...]]:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import torch
 
-from engine.broadcasting.operands import Value, attempt, build_operand, listen
+from engine.broadcasting.operands import Value, build_operand, listen
 from engine.broadcasting.results import ExpandedWrite, InPlace, Placed
 from engine.broadcasting.spec import BroadcastSpec
+from engine.pytorch_said import attempt
 
 IN_PLACE = {"add": "add_", "sub": "sub_", "mul": "mul_"}
 

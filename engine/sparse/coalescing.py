@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import torch
 
-from engine.pytorch_said import PyTorchSaid, said
+from engine.pytorch_said import attempt
 from engine.recorded import read_coo
 from engine.sparse.build import count_entries
 from engine.sparse.reading import read_layout, value_text
 from engine.sparse.results import Coalesce
 
-T = TypeVar("T")
-
 
 def read_coalesce(coo: torch.Tensor, dense: torch.Tensor) -> Coalesce:
     """Both sides of `coo.coalesce()`, and what squaring and adding make of the tensor that is not coalesced."""
     after = read_layout(coo.coalesce, "coo", dense)
-    raw, raw_error = _attempt(lambda: read_coo(coo)[1]() ** 2)
-    square, square_error = _attempt(lambda: (coo * coo).coalesce().values())
-    total, sum_error = _attempt(lambda: count_entries(coo + coo))
+    raw, raw_error = attempt(lambda: read_coo(coo)[1]() ** 2)
+    square, square_error = attempt(lambda: (coo * coo).coalesce().values())
+    total, sum_error = attempt(lambda: count_entries(coo + coo))
     return Coalesce(
         before=read_layout(lambda: coo, "coo", dense),
         after=after,
         summed=_summed(coo) if after.error is None else (),
-        values_error=_attempt(coo.values)[1],
+        values_error=attempt(coo.values)[1],
         square_of_values=_texts(raw),
         square=_texts(square),
         square_error=raw_error or square_error,
         sum_nnz=total,
         sum_error=sum_error,
     )
-
-
-def _attempt(ask: Callable[[], T]) -> tuple[T | None, PyTorchSaid | None]:
-    try:
-        return ask(), None
-    except Exception as error:
-        return None, said(error)
 
 
 def _texts(values: torch.Tensor | None) -> tuple[str, ...]:

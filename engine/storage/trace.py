@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 
-from engine.pytorch_said import PyTorchSaid, said
+from engine.pytorch_said import attempt
 from engine.recorded import storage_of
 from engine.storage.apply import StepRefused, apply_step
 from engine.storage.contents import read_contents
@@ -44,7 +44,7 @@ class Chain:
     def take(self, step: Step) -> bool:
         """Carry out one step and record it; False when PyTorch refused it."""
         with all_warnings() as caught:
-            tensor, error = attempt(lambda: apply_step(self.end, step))
+            tensor, error = attempt(lambda: apply_step(self.end, step), ours=(StepRefused,))
         told = texts_of(caught)
         if tensor is None:
             self.outcomes.append(StepOutcome("error", warnings=told, error=error))
@@ -89,16 +89,6 @@ def try_view(chain: Chain, shape: tuple[int, ...]) -> ViewAttempt:
         reshape_error=reshape_error,
         reshape_copied_bytes=0 if reshaped is None else compare_storage(chain.end, reshaped)[1],
     )
-
-
-def attempt(call: Callable[[], torch.Tensor]) -> tuple[torch.Tensor | None, PyTorchSaid | None]:
-    """(what `call` gave, None), or (None, what PyTorch said). Out of memory and our own refusals are raised."""
-    try:
-        return call(), None
-    except StepRefused:
-        raise
-    except Exception as error:
-        return None, said(error)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hashlib
 
 import torch
 
-from engine.pytorch_said import PyTorchSaid, said
+from engine.pytorch_said import PyTorchSaid, attempt, said
 from engine.recorded import version_of
 from engine.runner.contract import ProgressSink
 from engine.storage.addresses import overlapping_places
@@ -14,7 +14,7 @@ from engine.storage.apply import apply_step
 from engine.storage.build import build_tensor
 from engine.storage.inspect import grad_fn_name
 from engine.storage.spec import LayoutSpec, NameAfterWrite, WriteReport
-from engine.storage.trace import all_warnings, attempt, texts_of
+from engine.storage.trace import all_warnings, texts_of
 
 State = tuple[bytes, int | None, str | None]
 """Digest of the values, version, grad_fn."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from engine.figures.palette import Theme
 from engine.figures.saved_by_module import draw_saved_by_module
 from engine.figures.units import format_shape, format_significant
 from engine.graph.spec import Graph, Leaf, Node, Traced
+from pages.shared.theme import shown_theme
 
 ROW_HEIGHT = 35
 """Pixels of one row of a Streamlit table."""
@@ -132,7 +132,7 @@ def draw_modules(traced: Traced) -> None:
     """Saved bytes by module as bars, and every module with the autograd nodes it made."""
     chart, table = st.columns([3, 2], gap="large")
     with chart:
-        theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+        theme = shown_theme()
         st.plotly_chart(draw_saved_by_module(traced.graph, theme), key="saved-by-module", config={"displaylogo": False})
         st.caption("Each storage counts once, at the node that saved it first in the forward.")
     with table:

@@ -18,8 +18,9 @@ from engine.figures.einsum_indices import ROLES, equation_html, index_rows
 from engine.figures.units import format_bytes, format_count, format_shape, format_significant
 from pages.shared.cells_component import show_cells
 from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.theme import shown_theme
 from pages.tensors.broadcasting_numbers import einsum_numbers
-from pages.tensors.broadcasting_section import draw_said, theme
+from pages.tensors.broadcasting_section import draw_said
 
 PICTURE_HEIGHT = 480
 HOW_TO_READ = (
@@ -44,7 +45,7 @@ def draw_einsum(spec: EinsumSpec, outcome: Einsum, before: tuple[EinsumSpec, Ein
         return
     indices, roles = st.columns(2, gap="large")
     with indices:
-        st.html(equation_html(spec, equation, theme()))
+        st.html(equation_html(spec, equation, shown_theme()))
         if equation.is_implicit:
             st.caption(f"Without `->` the output is every index that appears once: `{equation.text}`")
     with roles:

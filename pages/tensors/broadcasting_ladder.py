@@ -27,9 +27,9 @@ from pages.shared.fields import common_arguments
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import encode_spec
+from pages.shared.theme import shown_theme
 from pages.tensors.broadcasting_ladder_controls import draw_sweep_controls, sweep_spec
 from pages.tensors.broadcasting_numbers import ladder_numbers
-from pages.tensors.broadcasting_section import theme
 
 BASELINE = "ladder.baseline"
 COMPILED, SWEPT = "ladder.compiled", "ladder.swept"
@@ -92,7 +92,7 @@ def _draw_baseline(ladder: Ladder) -> str:
 
 def _draw_chart(comparison: Comparison, key: str) -> None:
     st.plotly_chart(
-        ratio_chart(comparison, theme(), order=get_args(RungName)), key=key, config={"displayModeBar": False}
+        ratio_chart(comparison, shown_theme(), order=get_args(RungName)), key=key, config={"displayModeBar": False}
     )
 
 
@@ -190,7 +190,7 @@ def _draw_swept(spec: SweepSpec, sweep: Sweep) -> None:
         sweep.series,
         x_title=titles[spec.grow],
         crossovers=sweep.crossovers,
-        theme=theme(),
+        theme=shown_theme(),
         order=get_args(RungName),
     )
     st.plotly_chart(chart, key="ladder.sweep.chart", config={"displayModeBar": False})

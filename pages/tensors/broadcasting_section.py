@@ -14,12 +14,12 @@ from engine.broadcasting.spec import BroadcastSpec
 from engine.figures.broadcasting_cells import broadcast_scene, is_cut
 from engine.figures.broadcasting_table import alignment_html
 from engine.figures.cells import CellScene, encode_cells
-from engine.figures.palette import Theme
 from engine.figures.units import format_bytes, format_shape
 from engine.pytorch_said import PyTorchSaid
 from pages.shared.cells_component import show_cells
 from pages.shared.fields import ints_text
 from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.theme import shown_theme
 from pages.tensors.broadcasting_numbers import broadcast_numbers
 
 PICTURE_HEIGHT = 500
@@ -34,17 +34,12 @@ HOW_TO_READ = (
 TABS = ("Bytes and gradients", "dtype", "In place and writes", "How to read this")
 
 
-def theme() -> Theme:
-    """The theme the reader's browser shows."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def draw_broadcast(spec: BroadcastSpec, outcome: Broadcast, before: Broadcast | None) -> None:
     """Alignment, picture, key numbers, details."""
     dims = len(operation_alignment(spec.operation, spec.shapes).columns)
     table, verdict = st.columns([3, 2], gap="large") if dims <= WIDE else (st.container(), st.container())
     with table:
-        st.html(alignment_html(spec, outcome, theme()))
+        st.html(alignment_html(spec, outcome, shown_theme()))
     with verdict:
         _draw_verdict(spec, outcome)
     _draw_picture(spec)

@@ -11,11 +11,11 @@ from engine import run
 from engine.figures.format_figure import draw_strip
 from engine.figures.format_strip import Shown, Strip, build_strip
 from engine.figures.format_words import backward_sentence, first_gain
-from engine.figures.palette import Theme
 from engine.memory_format.spec import Converted, FormatSpec, FormatTrace, Operation
 from engine.models.spec import ModelSpec
 from pages.shared.fields import common_arguments
 from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.theme import shown_theme
 from pages.tensors.memory_formats_numbers import key_numbers
 from pages.tensors.memory_formats_tables import draw_operation
 
@@ -66,7 +66,7 @@ def draw_picture(spec: FormatSpec, pinned: FormatSpec | None) -> None:
     """The strip and the key numbers; a click on an operation shows its tensors below."""
     trace = run(spec)
     strip = strip_of(spec, shown())
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = shown_theme()
     event = st.plotly_chart(
         draw_strip(strip, theme, PRESENTED if st.session_state.get("present") else 1.0),
         key="formats.strip",

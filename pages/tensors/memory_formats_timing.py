@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from engine.figures.palette import Theme
 from engine.figures.timing_chart import ratio_chart, verdict
 from engine.figures.units import format_shape, format_significant, format_time
 from engine.memory_format.spec import ConvolutionTiming, FormatTiming, FormatTimingSpec
@@ -13,6 +12,7 @@ from engine.models.spec import ModelSpec
 from engine.timing.spec import Comparison
 from pages.shared.jobs import compute
 from pages.shared.pin import encode_spec
+from pages.shared.theme import shown_theme
 
 MEASURED = "formats.measured"
 WAITING_HEIGHT = 300
@@ -50,7 +50,7 @@ def _draw_result(timing: FormatTiming) -> None:
 
 
 def _draw_comparison(title: str, comparison: Comparison) -> None:
-    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = shown_theme()
     times = ", ".join(f"{name} {format_time(comparison.seconds_of(name))}" for name in comparison.names)
     st.markdown(f"**{title}**: {comparison.names[1]} {verdict(comparison.ratios[0])}  :gray[{times}]")
     st.plotly_chart(ratio_chart(comparison, theme), key=f"formats.{title}", config={"displayModeBar": False})

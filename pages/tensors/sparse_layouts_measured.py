@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.figures.palette import Theme
 from engine.figures.sparse_timing import break_even_words, draw_timing
 from engine.figures.sparse_weights import density_text, draw_weights
 from engine.figures.timing_chart import verdict
@@ -20,14 +19,11 @@ from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
+from pages.shared.theme import shown_theme
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 NO_CROSSING = {"crosses": "", "always faster": "always", "always slower": "never", "unclear": "unclear"}
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
-
-
-def _theme() -> Theme:
-    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def draw_bytes(spec: WeightsSpec, exports: DeltaGenerator) -> None:
@@ -42,7 +38,7 @@ def draw_bytes(spec: WeightsSpec, exports: DeltaGenerator) -> None:
     st.caption(
         "This is about bytes. Where a product stops being faster than dense is measured in the section *Timing*."
     )
-    st.plotly_chart(draw_weights(weights, _theme()), key="sparse.weights.chart", config=CHART)
+    st.plotly_chart(draw_weights(weights, shown_theme()), key="sparse.weights.chart", config=CHART)
     draw_key_numbers(weights_numbers(weights), weights_numbers(before) if before else None)
     st.dataframe(table, hide_index=True, width="stretch")
     _draw_every_dtype(spec)
@@ -158,7 +154,7 @@ def draw_times(spec: MatmulTimingSpec, exports: DeltaGenerator) -> None:
         st.warning(f"{layout.upper()} is refused: {error.message}", icon=":material/block:")
     for layout, density in timing.left_out:
         st.caption(f"{layout.upper()} was not timed above {density_text(density)}: it was more than 15 times slower.")
-    st.plotly_chart(draw_timing(timing, _theme()), key="sparse.timing.chart", config=CHART)
+    st.plotly_chart(draw_timing(timing, shown_theme()), key="sparse.timing.chart", config=CHART)
     draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None)
     st.caption(
         "The verdict is the median of the ratios of paired rounds. It is not the ratio of the two median times beside "

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from engine.figures.palette import Theme, meaning
+from engine.figures.palette import meaning
 from engine.figures.sparse_support import MEANINGS, SYMBOLS, draw_support, outcome_words
 from engine.sparse.results import Support, Supports
 from engine.sparse.spec import SupportSpec
@@ -17,6 +17,7 @@ from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import pinned_spec
+from pages.shared.theme import shown_theme
 from pages.tensors.sparse_layouts_exports import section_downloads
 
 TOPIC, OPERATION = "sparse.topic", "sparse.operation"
@@ -42,7 +43,7 @@ def draw_operations(spec: SupportSpec, exports: DeltaGenerator) -> None:
     topic = _choose_topic(supports[0])
     shown = [_of_topic(support, topic) for support in supports]
     with st.container(height=520, border=True, key="sparse.matrix"):
-        st.plotly_chart(draw_support(shown, _theme()), key="sparse.support", config={"displayModeBar": False})
+        st.plotly_chart(draw_support(shown, shown_theme()), key="sparse.support", config={"displayModeBar": False})
     draw_key_numbers(support_numbers(found), support_numbers(before) if before else None)
     _draw_one(supports)
     st.markdown("**How often each came back**")
@@ -70,10 +71,6 @@ def support_numbers(found: Supports) -> tuple[KeyNumber, ...]:
         )
         for support in found.supports
     )
-
-
-def _theme() -> Theme:
-    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def _legend(support: Support) -> str:

@@ -11,6 +11,7 @@ from engine.figures.units import format_bytes, format_exact_bytes
 from engine.storage.chain import format_chain
 from engine.storage.operations import OPERATIONS
 from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, StepOutcome
+from pages.shared.pytorch_words import draw_said
 
 NARROWEST = 200
 """Pixels a card needs."""
@@ -110,8 +111,7 @@ def draw_refusal(spec: LayoutSpec, trace: LayoutTrace, why: str = "") -> None:
     if error is None:
         return
     with st.container(border=True, key="refusal"):
-        st.error(f"{where} was refused by PyTorch; the chain ends before it.", icon=":material/block:")
-        st.code(f"{error.type}: {error.message}", language=None, wrap_lines=True)
+        draw_said(f"{where} was refused by PyTorch; the chain ends before it.", error)
         if why:
             st.markdown(why)
 

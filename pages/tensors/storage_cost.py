@@ -6,13 +6,14 @@ import math
 
 import streamlit as st
 
-from engine.figures.palette import Theme
 from engine.figures.timing_chart import ratio_chart
 from engine.figures.units import format_bytes, format_significant, format_time
 from engine.storage.spec import Cost, CostSpec, LayoutSpec, LayoutTrace
 from engine.timing.spec import Comparison
 from pages.shared.fields import draw_field, field_value
 from pages.shared.jobs import compute
+from pages.shared.pytorch_words import draw_said
+from pages.shared.theme import shown_theme
 
 MEASURE = "storage.measure"
 SMALL_BYTES = 1 << 20
@@ -56,11 +57,10 @@ def draw_cost(spec: LayoutSpec, trace: LayoutTrace) -> None:
 
 def _draw_result(cost: Cost) -> None:
     if cost.error is not None:
-        st.error(f"`{cost.operation}` was refused by PyTorch", icon=":material/block:")
-        st.code(f"{cost.error.type}: {cost.error.message}", language=None, wrap_lines=True)
+        draw_said(f"`{cost.operation}` was refused by PyTorch", cost.error)
     if cost.comparison is not None:
         st.markdown(_verdict(cost, cost.comparison))
-        theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
+        theme = shown_theme()
         st.plotly_chart(ratio_chart(cost.comparison, theme), key="storage.cost.chart", config={"displayModeBar": False})
         _draw_times(cost.comparison)
     for note in cost.notes:

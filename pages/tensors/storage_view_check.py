@@ -13,6 +13,7 @@ from engine.storage.dtypes import itemsize
 from engine.storage.operations import Step
 from engine.storage.spec import Layout, LayoutSpec, LayoutTrace, ViewAttempt
 from engine.storage.view_rule import Run, ViewRule, explain_view
+from pages.shared.pytorch_words import draw_said
 from pages.tensors.storage_cards import tensor_name
 
 TAB = "Will .view() work?"
@@ -82,8 +83,7 @@ def _draw_verdict(name: str, asked: tuple[int, ...], attempt: ViewAttempt) -> No
     if attempt.view is not None:
         st.success(f"`{call}` works: strides `{attempt.view.stride}`, no byte copied.", icon=":material/check:")
     elif attempt.view_error is not None:
-        st.error(f"`{call}` is refused.", icon=":material/block:")
-        st.code(f"{attempt.view_error.type}: {attempt.view_error.message}", language=None, wrap_lines=True)
+        draw_said(f"`{call}` is refused.", attempt.view_error)
     st.markdown(_reshape_words(attempt))
 
 

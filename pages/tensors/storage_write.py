@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.units import format_count
-from engine.pytorch_said import PyTorchSaid
 from engine.storage.spec import LayoutTrace, NameAfterWrite, WriteReport
+from pages.shared.pytorch_words import draw_said
 from pages.tensors.storage_cards import tensor_name
 
 ASK = (
@@ -24,12 +24,12 @@ def draw_write(trace: LayoutTrace) -> None:
     report = trace.write
     call = f"{tensor_name(report.step)}.{report.operation}"
     if report.error is not None:
-        _draw_said(f"`{call}` was refused", report.error)
+        draw_said(f"`{call}` was refused", report.error)
     else:
         _draw_summary(call, report)
     _draw_names(report)
     if report.backward_error is not None:
-        _draw_said("After the write, backward from the end of the chain", report.backward_error)
+        draw_said("After the write, backward from the end of the chain", report.backward_error)
     if report.error is None and report.overlapping:
         st.warning(overlap_words(report.overlapping), icon=":material/warning:")
     for warning in report.warnings:
@@ -69,8 +69,3 @@ def _row(name: NameAfterWrite) -> dict[str, str]:
 
 def _change(before: object, after: object) -> str:
     return str(before) if before == after else f"{before} → {after}"
-
-
-def _draw_said(title: str, said: PyTorchSaid) -> None:
-    st.error(title, icon=":material/block:")
-    st.code(f"{said.type}: {said.message}", language=None, wrap_lines=True)

@@ -1,0 +1,13 @@
+"""What PyTorch refused, under a title, in its own words."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.pytorch_said import PyTorchSaid
+
+
+def draw_said(title: str, error: PyTorchSaid) -> None:
+    """The title as an error, then type and text as PyTorch gave them."""
+    st.error(title, icon=":material/block:")
+    st.code(f"{error.type}: {error.message}", language=None, wrap_lines=True)
