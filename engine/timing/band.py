@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from engine.timing.spec import Ratio
+from engine.timing.comparison import Ratio
 
 RESAMPLES = 4000
 BAND = (0.025, 0.975)

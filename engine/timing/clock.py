@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from engine.timing.comparison import Usage
+from engine.timing.usage import read_usage
+
 _NOT_ACCELERATORS = {"cpu", "meta"}
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Thread CPU seconds and wall seconds."""
+    """Thread CPU seconds, wall seconds, and what the operating system counted."""
 
     cpu: Callable[[], float] = time.thread_time
     wall: Callable[[], float] = time.perf_counter
     resolution_s: float = time.get_clock_info("thread_time").resolution
+    usage: Callable[[], Usage] = read_usage
 
     def thread_seconds(self, work: Callable[[], object]) -> float:
         """Thread CPU seconds of one call, garbage collection held back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from engine.timing.spec import Crossover, Series
+from engine.timing.comparison import Crossover, Series
 
 Point = tuple[float, tuple[float, ...], tuple[float, ...]]
 

@@ -7,12 +7,13 @@ more than 10 % apart in 18 of 40 tries, interleaved and on thread CPU time in no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from engine.timing.band import find_winner, ratios_to_first
 from engine.timing.clock import Clock, accelerator_of, torch_threads, wait_for
-from engine.timing.spec import Comparison
+from engine.timing.comparison import Comparison, Usage
 
 Work = Callable[[], object]
 Progress = Callable[[str, float], None]
@@ -30,7 +31,8 @@ def compare(
     callables: Mapping[str, Work],
     *,
     rounds: int = 15,
-    threads: int = 1,
+    threads: int | Sequence[int] = 1,
+    warm_up_rounds: int = 0,
     minimum_sample_s: float = MINIMUM_SAMPLE_S,
     device: str = "",
     budget_s: float | None = None,
@@ -39,25 +41,41 @@ def compare(
 ) -> Comparison:
     """Time the callables against each other; the first is what the others are compared to.
 
-    Each is called once to warm up, then as often per sample as `minimum_sample_s` asks (0: once). `budget_s` wall
-    seconds may end it after fewer rounds, never fewer than 5, which a note says. `device` names the accelerator of
-    callables that return no tensor. ValueError for fewer than two callables or 5 rounds; what a callable raises goes
-    through, with its name added.
+    Each is called once to warm up, then as often per sample as `minimum_sample_s` asks (0: once); `warm_up_rounds`
+    are recorded apart. `threads` is one number, or one for each. `budget_s` wall seconds may end it after fewer rounds,
+    never fewer than 5, which a note says. `device` names the accelerator of callables that return no tensor.
+    ValueError for fewer than two callables or 5 rounds; what a callable raises goes through, with its name added.
     """
-    _check(callables, rounds, threads)
-    with torch_threads(threads):
-        bench = _warm_up(callables, threads, minimum_sample_s, device, clock or Clock(), on_progress)
-        samples = bench.run(rounds, budget_s)
-    return bench.compared(samples, rounds, budget_s)
+    threads_of = tuple([threads] * len(callables) if isinstance(threads, int) else threads)
+    _check(callables, rounds, threads_of)
+    with torch_threads(threads_of[0]):
+        bench = _warm_up(callables, threads_of, minimum_sample_s, device, clock or Clock(), on_progress)
+        warm_up = bench.run(warm_up_rounds, None, "warming up, round")
+        samples = bench.run(rounds, budget_s, "round")
+    return bench.compared(warm_up, samples, rounds, budget_s)
 
 
-def _check(callables: Mapping[str, Work], rounds: int, threads: int) -> None:
+def _check(callables: Mapping[str, Work], rounds: int, threads: Sequence[int]) -> None:
     if len(callables) < 2:
         raise ValueError(f"compare() needs at least 2 callables; received {len(callables)}. Name what to compare with.")
     if rounds < FEWEST_ROUNDS:
         raise ValueError(f"rounds must be at least {FEWEST_ROUNDS}; received {rounds}. Fewer give no 95 % band.")
-    if threads < 1:
-        raise ValueError(f"threads must be at least 1; received {threads}. Use 1 for thread CPU time.")
+    if len(threads) != len(callables):
+        raise ValueError(f"threads must be one number or {len(callables)}; received {len(threads)}. Give one for each.")
+    if min(threads) < 1:
+        raise ValueError(f"threads must be at least 1; received {min(threads)}. Use 1 for thread CPU time.")
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Seconds per call, and what the system counted for all calls of the sample together."""
+
+    cpu_s: float
+    wall_s: float
+    usage: Usage
+
+
+Rounds = Sequence[Sequence[_Sample]]
 
 
 @dataclass(frozen=True)
@@ -68,52 +86,76 @@ class _Bench:
     work: tuple[Work, ...]
     calls: tuple[int, ...]
     first_call_s: tuple[float, ...]
-    threads: int
+    threads: tuple[int, ...]
     clock: Clock
     device: str
     progress: Progress
 
     @property
     def by_wall(self) -> bool:
-        return self.threads > 1 or bool(self.device)
+        return max(self.threads) > 1 or bool(self.device)
 
-    def run(self, rounds: int, budget_s: float | None) -> list[list[tuple[float, float]]]:
-        """One (cpu, wall) per call for each name, for every round."""
-        wait, start, done = wait_for(self.device), self.clock.wall(), list[list[tuple[float, float]]]()
+    def run(self, rounds: int, budget_s: float | None, stage: str) -> Rounds:
+        """One sample for each name, for every round."""
+        wait, start, done = wait_for(self.device), self.clock.wall(), list[list[_Sample]]()
         for number in range(rounds):
             if number >= FEWEST_ROUNDS and budget_s is not None:
                 spent = self.clock.wall() - start
                 if spent * (number + 1) / number > budget_s:
                     break
-            self.progress(f"round {number + 1} of {rounds}", WARMED + (1 - WARMED) * number / rounds)
+            self.progress(f"{stage} {number + 1} of {rounds}", WARMED + (1 - WARMED) * number / rounds)
             done.append(self._round(number, wait))
         return done
 
-    def _round(self, number: int, wait: Callable[[], None]) -> list[tuple[float, float]]:
-        found = [(0.0, 0.0)] * len(self.names)
+    def _round(self, number: int, wait: Callable[[], None]) -> list[_Sample]:
+        found: dict[int, _Sample] = {}
         for one in order_of(number, len(self.names)):
-            cpu, wall = self.clock.sample(self.work[one], self.calls[one], wait)
-            least = self.clock.resolution_s
-            found[one] = max(cpu, least) / self.calls[one], max(wall, least) / self.calls[one]
-        return found
+            with self._threads_for(one):
+                found[one] = self._sample(one, wait)
+        return [found[one] for one in range(len(self.names))]
 
-    def compared(self, done: Sequence[Sequence[tuple[float, float]]], asked: int, budget_s: float | None) -> Comparison:
-        cpu_s, wall_s = (tuple(tuple(r[one][kind] for r in done) for one in range(len(self.names))) for kind in (0, 1))
+    @contextmanager
+    def _threads_for(self, one: int) -> Iterator[None]:
+        """The threads of this name; where they change, one call that is not timed wakes them."""
+        if len(set(self.threads)) == 1:
+            yield
+            return
+        with torch_threads(self.threads[one]):
+            self.work[one]()
+            yield
+
+    def _sample(self, one: int, wait: Callable[[], None]) -> _Sample:
+        before = self.clock.usage()
+        cpu, wall = self.clock.sample(self.work[one], self.calls[one], wait)
+        usage, least, calls = self.clock.usage() - before, self.clock.resolution_s, self.calls[one]
+        return _Sample(max(cpu, least) / calls, max(wall, least) / calls, usage)
+
+    def compared(self, warm_up: Rounds, done: Rounds, asked: int, budget_s: float | None) -> Comparison:
+        cpu_s, wall_s = self._columns(done, lambda one: one.cpu_s), self._columns(done, lambda one: one.wall_s)
         judged = wall_s if self.by_wall else cpu_s
+        faults = self._columns(done, lambda one: float(one.usage.minor_faults))
         short = f"{len(done)} of {asked} rounds: the rest would have gone over the limit of {budget_s} s."
         return Comparison(
             names=self.names,
             calls=self.calls,
             cpu_s=cpu_s,
             wall_s=wall_s,
-            threads=self.threads,
+            threads=max(self.threads),
             ratios=ratios_to_first(self.names, judged),
             winner=find_winner(self.names, judged),
             clock="wall" if self.by_wall else "thread CPU",
             first_call_s=self.first_call_s,
             rounds_asked=asked,
             notes=(short,) if len(done) < asked else (),
+            threads_of=self.threads if len(set(self.threads)) > 1 else (),
+            warm_up_cpu_s=self._columns(warm_up, lambda one: one.cpu_s) if warm_up else (),
+            warm_up_wall_s=self._columns(warm_up, lambda one: one.wall_s) if warm_up else (),
+            faults=tuple(tuple(f / calls for f in row) for row, calls in zip(faults, self.calls, strict=True)),
+            usage=tuple(sum((r[one].usage for r in done), Usage()) for one in range(len(self.names))),
         )
+
+    def _columns(self, done: Rounds, read: Callable[[_Sample], float]) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(read(one_round[one]) for one_round in done) for one in range(len(self.names)))
 
 
 def order_of(number: int, count: int) -> list[int]:
@@ -124,7 +166,7 @@ def order_of(number: int, count: int) -> list[int]:
 
 def _warm_up(
     callables: Mapping[str, Work],
-    threads: int,
+    threads: tuple[int, ...],
     minimum_sample_s: float,
     device: str,
     clock: Clock,
@@ -135,12 +177,13 @@ def _warm_up(
     for number, (name, work) in enumerate(callables.items()):
         progress(f"warming up {name}", WARMED * number / len(callables))
         try:
-            start = clock.wall()
-            device = device or accelerator_of(work())
-            wait_for(device)()
-            firsts.append(clock.wall() - start)
-            least_s = max(minimum_sample_s, 100 * clock.resolution_s) if minimum_sample_s else 0.0
-            calls.append(calls_per_sample(work, least_s, clock, device, by_wall=threads > 1 or bool(device)))
+            with torch_threads(threads[number]):
+                start = clock.wall()
+                device = device or accelerator_of(work())
+                wait_for(device)()
+                firsts.append(clock.wall() - start)
+                least_s = max(minimum_sample_s, 100 * clock.resolution_s) if minimum_sample_s else 0.0
+                calls.append(calls_per_sample(work, least_s, clock, device, by_wall=max(threads) > 1 or bool(device)))
         except Exception as error:
             error.add_note(f"while timing {name!r}")
             raise
