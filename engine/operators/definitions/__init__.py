@@ -1,0 +1,1 @@
+"""One module per operator: its Python function, reference, shapes, derivative and rules."""

@@ -1,0 +1,56 @@
+"""What an operator is in Python: its reference, its shapes, its derivative and its rules; registered in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from engine.operators.load import NAMESPACE, load
+
+
+def refuse_second_derivative(operator: str) -> Callable[..., Any]:
+    """A `backward` for a backward operator that has no derivative: RuntimeError in words."""
+
+    def refuse(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(f"{operator} is not twice differentiable: its backward has no derivative of its own.")
+
+    return refuse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """One operator of csrc/operators.cpp.
+
+    `reference` computes it with PyTorch's own operations and runs where nothing is compiled; `fake` gives shapes,
+    strides and dtypes only. `setup_context` and `backward` are as torch.library.register_autograd takes them.
+    `autocast` is None to compute in the dtype received, a dtype, or "lower" for the region's own.
+    """
+
+    name: str
+    reference: Callable[..., Any]
+    fake: Callable[..., Any]
+    setup_context: Callable[..., None] | None = None
+    backward: Callable[..., Any] | None = None
+    autocast: torch.dtype | Literal["lower"] | None = None
+    vmap: Callable[..., Any] | None = None
+
+
+def register(operator: Operator) -> Callable[..., Any]:
+    """Register everything that `operator` declares; returns `torch.ops.atlas.<name>`."""
+    qualified = f"{NAMESPACE}::{operator.name}"
+    if not load().compiled:
+        torch.library.impl(qualified, "default", operator.reference)
+    torch.library.register_fake(qualified, operator.fake)
+    if operator.backward is not None:
+        torch.library.register_autograd(qualified, operator.backward, setup_context=operator.setup_context)
+    if operator.autocast is not None:
+        for device, lower in (("cpu", torch.bfloat16), ("cuda", torch.float16)):
+            dtype = lower if isinstance(operator.autocast, str) else operator.autocast
+            torch.library.register_autocast(qualified, device, dtype)
+    if operator.vmap is not None:
+        torch.library.register_vmap(qualified, operator.vmap)
+    called: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), operator.name)
+    return called
