@@ -1,4 +1,5 @@
 #include "cpu/arguments.h"
+#include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
 #include "math/gelu.h"
 
@@ -10,7 +11,7 @@ namespace atlas {
 Tensor gelu_tanh(const Tensor& self) {
   expect_floating("gelu_tanh", "x", self);
   const Tensor x = dense(self);
-  Tensor y = torch::stable::empty_like(x);
+  Tensor y = fresh_like(x);
   for_floating("gelu_tanh", x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     torch::stable::parallel_for(0, x.numel(), grain, [&](int64_t begin, int64_t end) {
@@ -26,7 +27,7 @@ Tensor gelu_tanh_backward(const Tensor& upstream, const Tensor& self) {
   expect_same_shape("gelu_tanh_backward", "x", self, "grad", upstream);
   const Tensor x = dense(self);
   const Tensor grad = in_layout_of(x, upstream);
-  Tensor grad_x = torch::stable::empty_like(x);
+  Tensor grad_x = fresh_like(x);
   for_floating("gelu_tanh_backward", x.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     torch::stable::parallel_for(0, x.numel(), grain, [&](int64_t begin, int64_t end) {
