@@ -1,4 +1,4 @@
-#include "cpu/arguments.h"
+#include "arguments.h"
 
 #include <algorithm>
 #include <numeric>
@@ -35,8 +35,7 @@ std::string dtype_text(ScalarType dtype) {
   }
 }
 
-void expect_floating(const char* op, const char* argument, const Tensor& x) {
-  expect(x.is_cpu(), op, ": expected ", argument, " on the CPU; received a tensor on another device");
+void expect_floating_dtype(const char* op, const char* argument, const Tensor& x) {
   const auto dtype = x.scalar_type();
   const bool floating = dtype == ScalarType::Float || dtype == ScalarType::Double || dtype == ScalarType::BFloat16 ||
       dtype == ScalarType::Half;
