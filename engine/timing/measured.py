@@ -124,10 +124,16 @@ def _to_double_model(variant: StepVariant, results: Results) -> Distance | None:
     if variant.model.dtype == "float64":
         return None
     exact = msgspec.structs.replace(variant.model, dtype="float64", autocast="off")
-    wanted, refused = attempt(lambda: prepare(msgspec.structs.replace(variant, model=exact), 0, {}).results())
+    wanted, refused = attempt(lambda: _seeded_results(msgspec.structs.replace(variant, model=exact)))
     if wanted is None:
         return Distance(verdict="not comparable", reason=_reason(refused))
     return distance(results, wanted)
+
+
+def _seeded_results(variant: StepVariant) -> Results:
+    made = prepare(variant, variant.model.seed, {})
+    torch.manual_seed(variant.model.seed)
+    return made.results()
 
 
 def _reason(refused: PyTorchSaid | None) -> str:

@@ -14,6 +14,7 @@ from torch import Tensor
 from engine import operators as compiled_operators
 from engine.models.build import Built, build
 from engine.models.loss import floating
+from engine.models.toggles import run_under
 from engine.operators.load import load
 from engine.timing import operators
 from engine.timing.catalogue import Operand, Operator, operands_of
@@ -145,14 +146,15 @@ def _prepare_step(variant: StepVariant, compile: Compile | None) -> Prepared:
     parameters = [p for p in built.model.parameters() if p.requires_grad]
     if compile:
         built.model = compile(built.model)  # type: ignore[assignment]
+    forward = partial(_run_model, built)
     if variant.work == "forward":
-        return Prepared(built.forward, lambda: _named_outputs(built))
+        return Prepared(forward, lambda: _named_outputs(forward()))
     step = variant.work == "training step" and bool(parameters)
     optimizer = torch.optim.SGD(parameters, lr=LEARNING_RATE) if step else None
     leaves = [*parameters, *(x for x in built.inputs.values() if x.requires_grad)]
 
     def work() -> Tensor:
-        loss = built.loss(built.forward())
+        loss = built.loss(forward())
         loss.backward()  # type: ignore[no-untyped-call]
         if optimizer is not None:
             optimizer.step()
@@ -160,16 +162,22 @@ def _prepare_step(variant: StepVariant, compile: Compile | None) -> Prepared:
             leaf.grad = None
         return loss
 
-    return Prepared(work, lambda: _loss_and_gradients(built, leaves))
+    return Prepared(work, lambda: _loss_and_gradients(built.loss(forward()), leaves))
 
 
-def _named_outputs(built: Built) -> dict[str, Tensor]:
-    return {f"output {number}": one for number, one in enumerate(floating(built.forward()))}
+def _run_model(built: Built) -> Any:
+    """`built.forward()` without its seeding, which a training loop has not either."""
+    mode = built.spec.grad_mode if built.spec.grad_mode_block < 0 else "grad"
+    with built.autocast():
+        return run_under(mode, built.model, **built.inputs)
 
 
-def _loss_and_gradients(built: Built, leaves: list[Tensor]) -> dict[str, Tensor]:
+def _named_outputs(outputs: Any) -> dict[str, Tensor]:
+    return {f"output {number}": one for number, one in enumerate(floating(outputs))}
+
+
+def _loss_and_gradients(loss: Tensor, leaves: list[Tensor]) -> dict[str, Tensor]:
     """What one step computes, in the order in which the module lists its parameters; leaves no gradient behind."""
-    loss = built.loss(built.forward())
     found = torch.autograd.grad(loss, leaves, allow_unused=True)
     dense = [one.to_dense() if one is not None and one.is_sparse else one for one in found]
     return {"loss": loss} | {f"gradient {number}": one for number, one in enumerate(dense) if one is not None}

@@ -1,0 +1,77 @@
+"""The verdicts of the timing page in words: who is faster, whether results agree, what the machine did meanwhile."""
+
+from __future__ import annotations
+
+from engine.figures.units import format_significant, format_time
+from engine.timing.comparison import Comparison
+from engine.timing.results import Distance, Machine, Side, Timing
+
+NO_DIFFERENCE = "No difference shown"
+
+
+def headline(comparison: Comparison) -> str:
+    """ "B is 1.42× slower than A", or that no difference is shown."""
+    ratio = comparison.ratios[0]
+    if not ratio.shows_a_difference:
+        return NO_DIFFERENCE
+    factor, word = (ratio.ratio, "slower") if ratio.ratio > 1 else (1 / ratio.ratio, "faster")
+    return f"{ratio.name} is {format_significant(factor)}× {word} than {ratio.baseline}"
+
+
+def band_words(comparison: Comparison) -> str:
+    """The ratio with its band, and why a difference is not shown."""
+    ratio = comparison.ratios[0]
+    low, high = format_significant(ratio.low, 4), format_significant(ratio.high, 4)
+    words = f"{ratio.name} / {ratio.baseline} = {format_significant(ratio.ratio, 4)}, 95 % band {low} to {high}"
+    if ratio.shows_a_difference:
+        return words
+    if ratio.low <= 1 <= ratio.high:
+        return f"{words}: the band holds 1"
+    return f"{words}: nearer to 1 than the 2 % that this method can tell"
+
+
+def agreement_words(found: Distance, first: str = "B", second: str = "A") -> str:
+    """Whether two results agree, with the distance."""
+    if found.verdict == "not comparable":
+        return f"{first} and {second} cannot be compared: {found.reason}"
+    if found.verdict == "identical":
+        return f"{first} and {second} agree bit for bit"
+    if found.absolute is None:
+        return f"{first} and {second} differ: {found.reason}"
+    far = f"at most {format_significant(found.absolute)} apart, {format_significant(found.relative or 0.0)} relative"
+    if found.verdict == "different":
+        return f"{first} and {second} differ: {far}, more than rounding ({found.tolerance:g}) explains"
+    return f"{first} and {second} agree up to rounding: {far}"
+
+
+def machine_words(machine: Machine) -> str:
+    """What else ran while the samples were taken."""
+    parts = [f"{machine.cores} cores"]
+    if machine.load_average is not None:
+        parts.append(f"load {machine.load_average:.2f}")
+    if machine.others_busy is not None:
+        parts.append(f"other processes took {machine.others_busy:.2f} of a core")
+    if machine.busy_processes:
+        parts.append(f"{machine.busy_processes} busy")
+    if machine.steal:
+        parts.append(f"{machine.steal:.0%} stolen by the hypervisor")
+    if machine.throttled_s:
+        parts.append(f"held back {format_time(machine.throttled_s)} by the control group")
+    return ", ".join(parts)
+
+
+def failure_words(side: Side, name: str) -> str:
+    """Why a side has no samples, "" where it has."""
+    if side.unavailable:
+        return f"{name} is not there on this machine. {side.unavailable}"
+    return f"PyTorch refused {name}: {side.title}" if side.refused else ""
+
+
+def cold_words(timing: Timing) -> str:
+    """The first call of each, apart."""
+    found = [f"{name} {format_time(side.first_call_s)}" for name, side in _sides(timing) if side.first_call_s]
+    return f"First call, cold: {', '.join(found)}" if found else ""
+
+
+def _sides(timing: Timing) -> tuple[tuple[str, Side], ...]:
+    return ("A", timing.a), ("B", timing.b)
