@@ -1,0 +1,47 @@
+"""The CUDA kernels' bodies, run on the CPU over the same table as every operator. Tensor-core kernels cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.operators import test_contract as contract
+from tests.operators.case import Case
+from tests.operators.cases import CASES
+from tests.operators.host import cuda_kernels_on_the_host, implemented
+
+pytestmark = pytest.mark.slow
+with_kernel = [case for case in CASES if case.operator in implemented()]
+by_case = pytest.mark.parametrize("case", with_kernel, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def on_host():
+    with cuda_kernels_on_the_host() as ran:
+        yield
+    assert ran
+
+
+@by_case
+def test_values(case: Case):
+    contract.test_values_agree_with_pytorch_in_float64(case, "cpu")
+
+
+@by_case
+def test_gradients(case: Case):
+    contract.test_gradients_agree_with_pytorch_in_float64(case, "cpu")
+
+
+@pytest.mark.parametrize("layout", contract.LAYOUTS)
+@by_case
+def test_layouts(case: Case, layout: str):
+    contract.test_layouts_change_neither_values_nor_gradients(case, layout)
+
+
+@pytest.mark.parametrize("case", [case for case in with_kernel if case.elementwise], ids=str)
+def test_any_shape(case: Case):
+    contract.test_elementwise_operators_take_any_shape(case)
+
+
+@by_case
+def test_a_wrong_dtype_is_refused_by_name(case: Case):
+    contract.test_a_wrong_dtype_is_refused_by_name(case)
