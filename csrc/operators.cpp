@@ -10,6 +10,8 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   m.def("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor");
 
   // Matrix product
+  m.def("gemm(Tensor a, Tensor b, str kernel='packed') -> Tensor");
+  m.def("fma_rate(int rounds, bool float64) -> int");
 
   // Rows: normalisation, loss, reduction
 

@@ -1,0 +1,12 @@
+// Compiled once per instruction set by each_instruction_set.h; hence no include guard.
+
+#include "cpu/gemm_tile.h"
+#include "cpu/gemm_pack.h"
+#include "cpu/gemm_packed.h"
+#include "cpu/gemm_ladder.h"
+
+// Rounds the sums of one run of rows; c is contiguous.
+template <typename T>
+void round_sums(const float* sums, T* c, int64_t count) {
+  narrow(sums, c, count);
+}
