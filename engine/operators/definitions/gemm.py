@@ -31,7 +31,7 @@ def gemm(a: Tensor, b: Tensor, kernel: Kernel = "packed") -> Tensor:
         )
     if b.dim() == 2:
         rows: Tensor = _gemm(a.flatten(0, -2), b, kernel)
-        return rows.unflatten(0, a.shape[:-1])
+        return rows.reshape(*a.shape[:-1], b.shape[-1])
     return _batched(a, b, kernel)
 
 
@@ -42,7 +42,7 @@ def _batched(a: Tensor, b: Tensor, kernel: Kernel) -> Tensor:
     if math.prod(lead) == 0:
         return a.new_empty((*lead, a.shape[-2], b.shape[-1]))
     products = [_gemm(one, other, kernel) for one, other in zip(left.unbind(), right.unbind(), strict=True)]
-    return torch.stack(products).unflatten(0, lead)
+    return torch.stack(products).reshape(*lead, a.shape[-2], b.shape[-1])
 
 
 def _reference(a: Tensor, b: Tensor, kernel: str = "packed") -> Tensor:
