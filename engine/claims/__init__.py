@@ -1,0 +1,1 @@
+"""The claims of two articles about PyTorch, each measured on this machine."""

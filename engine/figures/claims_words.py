@@ -1,0 +1,92 @@
+"""A claim's rules, checks and verdict in words."""
+
+from __future__ import annotations
+
+import math
+
+from engine.claims.claim import CountRule, RefusalRule, Rule, TimeRule
+from engine.claims.outcome import Count
+from engine.claims.verdict import Check, Verdict
+from engine.figures.units import format_bytes, format_count, format_significant
+from engine.timing.comparison import Ratio
+
+ANSWERS = {"yes": "holds", "no": "does not hold", "open": "not decided"}
+
+
+def rule_words(rule: Rule) -> str:
+    """What is claimed: a range of a ratio or a count, or that a call runs."""
+    if isinstance(rule, TimeRule):
+        return time_range(rule)
+    return "runs" if isinstance(rule, RefusalRule) else count_range(rule)
+
+
+def time_range(rule: TimeRule) -> str:
+    """The claimed range of times: "at least 3× faster", "1.15× to 1.3× the time"."""
+    if rule.low > 0 and math.isfinite(rule.high):
+        return f"{format_significant(rule.low)}× to {format_significant(rule.high)}× the time"
+    if rule.low > 0:
+        return "slower" if rule.low == 1 else f"at least {format_significant(rule.low)}× the time"
+    if rule.high == 1:
+        return "faster"
+    if rule.high < 1:
+        return f"at least {format_significant(1 / rule.high)}× faster"
+    return f"at most {format_significant(rule.high)}× the time"
+
+
+def count_range(rule: CountRule) -> str:
+    """The claimed range of a count with its name."""
+    if rule.high == 0:
+        return f"{rule.figure}: none"
+    low, high = (count_words(Count(rule.figure, end)) if math.isfinite(end) else "" for end in (rule.low, rule.high))
+    if low and high:
+        return f"{rule.figure}: " + (f"exactly {low}" if rule.low == rule.high else f"{low} to {high}")
+    if rule.figure.endswith(")"):
+        return f"{rule.figure}: True"
+    return f"{rule.figure}: at least {low}" if low else f"{rule.figure}: at most {high}"
+
+
+def count_words(count: Count) -> str:
+    """A count in its unit; what reads as a call is True or False."""
+    if count.name.endswith(")"):
+        return str(bool(count.value))
+    if count.unit == "bytes":
+        return format_bytes(count.value)
+    if count.unit == "share":
+        return f"{format_significant(100 * count.value)} %"
+    return format_count(int(count.value)) if count.value == int(count.value) else format_significant(count.value)
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """How many times faster, or times the time, than the baseline, with the band."""
+    low, high = format_significant(ratio.low), format_significant(ratio.high)
+    if not ratio.shows_a_difference:
+        return f"no difference shown (band {low} to {high}× the time)"
+    if ratio.ratio < 1:
+        fast, slow = format_significant(1 / ratio.high), format_significant(1 / ratio.low)
+        return f"{format_significant(1 / ratio.ratio)}× faster ({fast} to {slow})"
+    return f"{format_significant(ratio.ratio)}× the time ({low} to {high})"
+
+
+def found_words(check: Check) -> str:
+    """What was measured for a check."""
+    if check.found is None:
+        return "not measured"
+    if isinstance(check.found, Ratio):
+        return ratio_words(check.found)
+    if isinstance(check.found, Count):
+        return count_words(check.found)
+    return "runs" if check.found.said is None else check.found.said.type
+
+
+def figure_words(verdict: Verdict) -> str:
+    """Every check in one line: the clause and what was measured."""
+    return "; ".join(f"{check.rule.clause}: {found_words(check)}" for check in verdict.checks)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """The verdict as a sentence with its conditions or its reason."""
+    if verdict.kind == "could not run here":
+        return f"could not run here: {verdict.reason}"
+    if verdict.kind == "holds only when":
+        return f"holds only when: {'; '.join(verdict.conditions)}"
+    return verdict.kind
