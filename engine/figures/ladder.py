@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,14 @@ COLUMNS = (
 )
 
 
+PER_NAME = ("threads_of", "warm_up_cpu_s", "warm_up_wall_s", "faults", "usage")
+"""Fields of a comparison with one entry per name, empty where they were not recorded."""
+
+
+def _reordered(values: tuple[Any, ...], order: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(values[number] for number in order) if values else ()
+
+
 def rebased(comparison: Comparison, baseline: str) -> Comparison:
     """The same samples with `baseline` first, every ratio taken against it; unchanged when it was not measured."""
     if baseline not in comparison.names or comparison.names[0] == baseline:
@@ -42,6 +51,7 @@ def rebased(comparison: Comparison, baseline: str) -> Comparison:
         cpu_s=tuple(comparison.cpu_s[number] for number in order),
         wall_s=tuple(comparison.wall_s[number] for number in order),
         first_call_s=tuple(firsts[number] for number in order) if firsts else (),
+        **{name: _reordered(getattr(comparison, name), order) for name in PER_NAME},
         ratios=ratios_to_first(names, samples),
     )
 

@@ -16,6 +16,8 @@ from engine.figures.units import format_time
 from engine.timing.comparison import Comparison
 
 ROW_PIXELS = 84
+WIDE = 20
+"""Ratio of the ends of a log axis from which ticks at 1, 2, 5 are enough."""
 PARTS = ("on the processor, own code", "in the kernel", "not running")
 """What a call's wall time is made of, one colour and pattern each."""
 
@@ -34,6 +36,7 @@ def samples_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
             points="all",
             jitter=0.5,
             pointpos=-0.45,
+            spanmode="hard",
             box={"visible": True, "width": 0.14},
             meanline={"visible": False},
             line={"color": colour_of(place, theme), "width": 1.5},
@@ -55,7 +58,8 @@ def samples_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
     figure.update_yaxes(
         showgrid=False, zeroline=False, autorange="reversed", tickfont={"size": 15}, range=[len(comparison.names), -1]
     )
-    return styled(figure, 96 + ROW_PIXELS * len(comparison.names), theme, violingap=0.1)
+    margin = {"l": 8, "r": 16, "t": 8, "b": 52}
+    return styled(figure, 60 + ROW_PIXELS * len(comparison.names), theme, violingap=0.1, margin=margin)
 
 
 def rounds_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
@@ -77,13 +81,14 @@ def rounds_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
             x=0.5 - warm / 2,
             y=1,
             yref="paper",
-            yanchor="bottom",
+            yanchor="top",
             text="warm-up",
             showarrow=False,
             font={"color": MUTED[theme]},
         )
     every = [s for samples in (*comparison.samples_s, *comparison.warm_up_s) for s in samples]
-    ticks = nice_ticks(min(every), max(every))
+    low, high = min(every), max(every)
+    ticks = nice_ticks(low, high) if high / low > WIDE else [tick for tick in _ticks(low, high) if tick > 0]
     figure.update_xaxes(title="round; those up to 0 warm up and are in no ratio", gridcolor=grid_colour(theme))
     figure.update_yaxes(
         type="log",

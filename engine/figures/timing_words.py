@@ -7,6 +7,7 @@ from engine.timing.comparison import Comparison
 from engine.timing.results import Distance, Machine, Side, Timing
 
 NO_DIFFERENCE = "No difference shown"
+LEAST_STEAL = 0.005
 
 
 def headline(comparison: Comparison) -> str:
@@ -27,6 +28,8 @@ def band_words(comparison: Comparison) -> str:
         return words
     if ratio.low <= 1 <= ratio.high:
         return f"{words}: the band holds 1"
+    if ratio.is_by_chance:
+        return f"{words}: chance puts as many rounds on one side {ratio.chance:.1%} of the time"
     return f"{words}: nearer to 1 than the 2 % that this method can tell"
 
 
@@ -48,12 +51,11 @@ def machine_words(machine: Machine) -> str:
     """What else ran while the samples were taken."""
     parts = [f"{machine.cores} cores"]
     if machine.load_average is not None:
-        parts.append(f"load {machine.load_average:.2f}")
+        parts.append(f"load {machine.load_average:.1f}")
     if machine.others_busy is not None:
-        parts.append(f"other processes took {machine.others_busy:.2f} of a core")
-    if machine.busy_processes:
-        parts.append(f"{machine.busy_processes} busy")
-    if machine.steal:
+        busy = f" ({machine.busy_processes} busy)" if machine.busy_processes else ""
+        parts.append(f"others used {machine.others_busy:.1f} of them{busy}")
+    if machine.steal and machine.steal >= LEAST_STEAL:
         parts.append(f"{machine.steal:.0%} stolen by the hypervisor")
     if machine.throttled_s:
         parts.append(f"held back {format_time(machine.throttled_s)} by the control group")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 from statistics import median
 
 import numpy as np
@@ -23,7 +24,15 @@ def median_band(values: Sequence[float]) -> tuple[float, float]:
 def paired_ratio(name: str, baseline: str, samples_s: Sequence[float], baseline_s: Sequence[float]) -> Ratio:
     """name / baseline, sample by sample of the same round."""
     ratios = [a / b for a, b in zip(samples_s, baseline_s, strict=True)]
-    return Ratio(name, baseline, median(ratios), *median_band(ratios))
+    return Ratio(name, baseline, median(ratios), *median_band(ratios), sign_test(ratios), len(ratios))
+
+
+def sign_test(ratios: Sequence[float]) -> float:
+    """How often fair coins, one per ratio that is not 1, fall on one side as unevenly as the ratios do, or more so."""
+    above, below = sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios)
+    count = above + below
+    as_uneven = 2 * sum(comb(count, k) for k in range(min(above, below) + 1))
+    return min(1.0, as_uneven / float(2**count))
 
 
 def ratios_to_first(names: Sequence[str], samples_s: Sequence[Sequence[float]]) -> tuple[Ratio, ...]:

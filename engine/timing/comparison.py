@@ -13,19 +13,38 @@ RESOLUTION = 0.02
 """Ratios closer to 1 than this are not told apart: identical code against itself was off by up to 1.6 %."""
 
 
+DOUBT = 0.002
+"""Chance alone may put as many rounds on one side no more often than this: 14 of 15 must agree, 21 of 25.
+
+The 95 % band by itself leaves 1 out in one of twenty comparisons of identical code, and did so beside busy processes.
+"""
+
+
 class Ratio(msgspec.Struct, frozen=True):
-    """time of `name` / time of `baseline`: median of paired ratios over the rounds, with its 95 % band."""
+    """time of `name` / time of `baseline`: median of paired ratios over the rounds, with its 95 % band.
+
+    `chance` is how often identical code has as many of its `rounds` on one side of 1 (two-sided sign test).
+    """
 
     name: str
     baseline: str
     ratio: float
     low: float
     high: float
+    chance: float = 0.0
+    rounds: int = 0
+
+    @property
+    def is_by_chance(self) -> bool:
+        """Whether `chance` is above DOUBT; of few rounds, unless all of them agree."""
+        return self.chance > max(DOUBT, 2.0 ** (1 - self.rounds))
 
     @property
     def shows_a_difference(self) -> bool:
-        """False when the band straddles 1, or the ratio is nearer to 1 than the method can tell."""
-        return not self.low <= 1.0 <= self.high and max(self.ratio, 1 / self.ratio) >= 1 + RESOLUTION
+        """False when the band straddles 1, chance explains it, or it is nearer to 1 than the method can tell."""
+        if self.low <= 1.0 <= self.high or self.is_by_chance:
+            return False
+        return max(self.ratio, 1 / self.ratio) >= 1 + RESOLUTION
 
 
 class Usage(msgspec.Struct, frozen=True):

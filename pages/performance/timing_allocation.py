@@ -36,7 +36,7 @@ def draw_allocation(spec: AllocationSpec, found: Allocations, before: Allocation
     st.markdown(f"`{code}`, `{spec.dtype}`, one thread: a fresh output of every call against `out=` into one tensor.")
     st.markdown(f"**{cliff_words(found)}** Allocator: {found.allocator}, pages of {format_bytes(found.page_bytes)}.")
     if found.machine.is_loaded:
-        st.warning(f"The machine was busy while measuring: {machine_words(found.machine)}.", icon=":material/speed:")
+        st.markdown(f":orange-badge[:material/speed: busy machine] {machine_words(found.machine)}.")
     st.plotly_chart(allocation_chart(found, shown_theme()), key="allocation.chart", config={"displayModeBar": False})
     draw_key_numbers(allocation_numbers(found), allocation_numbers(before) if before else None)
     tabs = st.tabs(("Every size", "How to read this"), key="allocation.details", on_change="rerun")

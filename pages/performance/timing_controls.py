@@ -77,7 +77,7 @@ def _draw_operators() -> None:
                 index=list(TITLES).index(DEFAULT_TITLES[side]),
                 **common_arguments(f"timing.{side}.operator", "A row of the catalogue; both sides have the same list"),
             )
-            with st.expander("dtype, layout, mode, threads …", key=f"timing.more.{side}", type="compact"):
+            with st.expander("dtype, layout, mode …", key=f"timing.more.{side}", type="compact"):
                 for name in DETAILS:
                     draw_field(OperatorVariant, name, f"timing.{side}.{name}")
             for note in _settled(side)[1]:

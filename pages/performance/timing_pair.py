@@ -19,7 +19,7 @@ from engine.figures.timing_words import (
 )
 from engine.figures.units import format_significant, format_time
 from engine.timing.comparison import Comparison
-from engine.timing.results import Side, Timing
+from engine.timing.results import Distance, Side, Timing
 from engine.timing.spec import TimingSpec
 from pages.performance.timing_compiled import draw_compiled
 from pages.performance.timing_numbers import results_table, timing_numbers
@@ -33,7 +33,8 @@ QUIET = {"displayModeBar": False}
 HOW_TO_READ = (
     "Every round times A and B once each, right after the other, in an order that turns; a ratio is B / A of the same "
     "round. The number is their median, the band holds it in 95 of 100 repetitions (bootstrap). A winner is named only "
-    "when the band leaves 1 out *and* the ratio is at least 2 % from 1, which is what identical code was never off by. "
+    "when the band leaves 1 out, the ratio is at least 2 % from 1, *and* so many rounds agree that chance alone does "
+    "it in fewer than one of 500 comparisons (sign test: 21 of 25 rounds). "
     "**No difference shown** is a result: it does not say that both are equal, only that these samples cannot tell. "
     "With one thread each, thread CPU time counts, which other programs do not enter; with more, wall time. Each side "
     "is called once to warm up, and the rounds up to 0 warm up too: they are shown, and in no ratio. Both sides read "
@@ -77,26 +78,19 @@ def _draw_failures(timing: Timing) -> None:
 
 def draw_verdict(timing: Timing, comparison: Comparison) -> None:
     """Who is faster and whether the results agree, with equal weight; a loaded machine is a warning below."""
-    left, right = st.columns(2, gap="medium")
-    shown = comparison.ratios[0].shows_a_difference
     winner = comparison.names.index(comparison.winner) if comparison.winner else None
     accent = PALETTE["operation"].accent(shown_theme()) if winner is None else colour_of(winner, shown_theme())
-    with left:
-        _card(headline(comparison), band_words(comparison), accent, "≈" if not shown else "⚑")
-    with right:
-        _draw_agreement(timing)
+    faster = _card(headline(comparison), band_words(comparison), accent, "≈" if winner is None else "⚑")
+    style = "display:grid;grid-template-columns:repeat(auto-fit,minmax(24rem,1fr));gap:1rem"
+    st.html(f'<div style="{style}">{faster}{_agreement_card(timing.agreement)}</div>')
     words = machine_words(timing.machine)
     if timing.machine.is_loaded:
-        st.warning(
-            f"The machine was busy while measuring: {words}. Ratios of the same round hold; times per call may not.",
-            icon=":material/speed:",
-        )
+        st.markdown(f":orange-badge[:material/speed: busy machine] {words}: ratios hold, times per call may not.")
     else:
         st.caption(f"Machine while measuring: {words}.")
 
 
-def _draw_agreement(timing: Timing) -> None:
-    found = timing.agreement
+def _agreement_card(found: Distance) -> str:
     keys = {"identical": "kept_sparse", "equal up to rounding": "kept_sparse", "different": "wrong"}
     titles = {
         "identical": "Same results",
@@ -106,13 +100,13 @@ def _draw_agreement(timing: Timing) -> None:
     }
     accent = PALETTE[keys.get(found.verdict, "operation")].accent(shown_theme())
     marks = {"different": "✗", "not comparable": "?"}
-    _card(titles[found.verdict], agreement_words(found), accent, marks.get(found.verdict, "✓"))
+    return _card(titles[found.verdict], agreement_words(found), accent, marks.get(found.verdict, "✓"))
 
 
-def _card(title: str, words: str, accent: str, mark: str) -> None:
-    st.html(
-        f'<div style="border:1px solid {accent};border-left:6px solid {accent};border-radius:8px;padding:.6rem .9rem;'
-        f'min-height:5.2rem"><div style="font-size:1.35rem;font-weight:700;color:{accent}">{mark} {escape(title)}</div>'
+def _card(title: str, words: str, accent: str, mark: str) -> str:
+    return (
+        f'<div style="border:1px solid {accent};border-left:6px solid {accent};border-radius:8px;padding:.6rem .9rem">'
+        f'<div style="font-size:1.35rem;font-weight:700;color:{accent}">{mark} {escape(title)}</div>'
         f'<div style="font-variant-numeric:tabular-nums">{escape(words)}</div></div>'
     )
 

@@ -71,9 +71,8 @@ def draw_steps() -> None:
                 index=list(CHANGES).index(DEFAULTS[side]),
                 **common_arguments(f"step.{side}.change", "What this side changes of the model below"),
             )
-            for column, name in zip(st.columns(2, gap="small"), ("work", "threads"), strict=True):
-                with column:
-                    draw_field(StepVariant, name, f"step.{side}.{name}", reason=_why_forward(side, name))
+            for name in ("work", "threads"):
+                draw_field(StepVariant, name, f"step.{side}.{name}", reason=_why_forward(side, name))
     draw_model_controls()
 
 
