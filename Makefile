@@ -2,6 +2,7 @@
 # make test    every test, the slow and the browser ones too; ruff and mypy run as tests
 # make lint    ruff and mypy only
 # make bench   the benchmarks, as one table
+# make operators   compile csrc/; the three above do it, and go on with PyTorch's own operations where it cannot be done
 SHELL := /bin/bash
 PORT ?= 8501
 VENV ?= .venv
@@ -11,14 +12,14 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := run
-.PHONY: run test lint bench browser clean
+.PHONY: run test lint bench operators browser clean
 .DELETE_ON_ERROR:
 
-run: $(VENV)/.installed
+run: operators
 	@echo "Starting Torch Atlas; it prints its address when it answers. Stop it with Ctrl+C."
 	@$(BIN)/streamlit run app.py --server.port $(PORT) || { [ $$? -ge 128 ] || echo "If the port is taken: make run PORT=8502"; exit 1; }
 
-test: $(VENV)/.installed-dev browser
+test: $(VENV)/.installed-dev operators browser
 	$(BIN)/python -m pytest -m "slow or not slow" $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev
@@ -26,8 +27,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.installed-dev browser
+bench: $(VENV)/.installed-dev operators browser
 	$(BIN)/python -m benchmarks
+
+operators: $(VENV)/.installed
+	@$(BIN)/python -m engine.operators.build || true
 
 # Chromium for the browser tests, from the system's packages where this user may install them.
 browser:
@@ -52,4 +56,4 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,12 +11,13 @@ from starlette.middleware import Middleware
 
 from engine import start_engine, stop_engine, submit
 from engine.machine.spec import MachineSpec
+from engine.operators.background import stop_build
 from pages.shared.security_headers import SecurityHeaders
 
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Start the fork server with the app and stop it with the app."""
+    """Start the fork server with the app and stop it, and a build of the operators, with the app."""
     start_engine()
     # The first visitor's device control and status panel then have their answer at once.
     submit(MachineSpec())
@@ -24,6 +25,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     gc.collect()
     gc.freeze()
     yield
+    stop_build()
     stop_engine()
 
 

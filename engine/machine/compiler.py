@@ -15,18 +15,26 @@ _USUAL = ("c++", "g++", "clang++", "cl")
 
 def find_compiler() -> Capability:
     """The first of $CXX and the usual names that answers `--version`."""
+    command, said = _search()
+    return Capability(name=NAME, available=bool(command), detail=f"{command}: {said}" if command else said)
+
+
+def compiler_command() -> str | None:
+    """What to call to compile C++, None when nothing answers."""
+    return _search()[0]
+
+
+def _search() -> tuple[str | None, str]:
+    """The command with what it answered, or None with the reason."""
     reasons = []
     for command in filter(None, (os.environ.get("CXX"), *_USUAL)):
         if shutil.which(command) is None:
             continue
         try:
-            answer = _ask_version(command)
+            return command, _ask_version(command)
         except (OSError, subprocess.SubprocessError) as error:
             reasons.append(f"{command} did not answer: {error}")
-            continue
-        return Capability(name=NAME, available=True, detail=f"{command}: {answer}")
-    nothing = f"none found ({', '.join(_USUAL)}, $CXX)"
-    return Capability(name=NAME, available=False, detail="; ".join(reasons) or nothing)
+    return None, "; ".join(reasons) or f"none found ({', '.join(_USUAL)}, $CXX)"
 
 
 def _ask_version(command: str) -> str:

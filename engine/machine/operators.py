@@ -1,18 +1,26 @@
-"""Whether the compiled operators are there: read from the checkout, not assumed."""
+"""Whether the compiled operators run in this process, on which instruction set, and why not."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import torch
 
 from engine.machine.spec import Capability
+from engine.operators.library import source_key
+from engine.operators.load import is_loaded, load
+from engine.operators.state import operators_state
 
-SOURCES = Path(__file__).parents[2] / "csrc"
+NAME = "compiled operators"
 
 
-def find_operators(sources: Path = SOURCES) -> Capability:
-    """The state of csrc/: no sources, or sources that nothing has built yet."""
-    found = sorted(sources.rglob("*.c[pu]*"))
-    if not found:
-        return Capability(name="compiled operators", available=False, detail="this checkout has no compiled operators")
-    detail = f"{len(found)} source files in {sources.name}/, not built"
-    return Capability(name="compiled operators", available=False, detail=detail)
+def find_operators() -> Capability:
+    """Loads them where they are built; where they are not, nothing is defined by asking."""
+    state = operators_state()
+    if not is_loaded() and state.kind != "built":
+        return Capability(name=NAME, available=False, detail=f"{state.kind}: {state.detail}")
+    loaded = load()
+    if not loaded.compiled:
+        return Capability(name=NAME, available=False, detail=loaded.reason)
+    detail = f"{torch.ops.atlas.instruction_set()}, {state.detail}"
+    if loaded.key != source_key():
+        detail = f"{torch.ops.atlas.instruction_set()}, from sources that have changed since; restart the app"
+    return Capability(name=NAME, available=True, detail=detail)

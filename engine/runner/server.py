@@ -106,6 +106,7 @@ class ForkServer:
 
     def _start(self, start: Start, stream_fd: int) -> None:
         private, server_pid = self._folder / str(start.job), os.getpid()
+        worker.load_operators()  # here, so that this child and all later ones have what was built since
         try:
             pid = os.fork()
         except OSError as error:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from engine.operators import library  # now, as it looks for the user's cache: later a worker has a home of its own
 from engine.runner import faults
 from engine.runner.confine import confine, lift_memory_limit
 from engine.runner.contract import Need, Price, ProgressSink, Result, Spec
@@ -184,12 +185,22 @@ def preload() -> None:
     for name in experiment_modules():
         with _told_if_not_ready(name):
             import_module(name)
+    load_operators()
     for kind in Spec.__subclasses__():
         msgspec.msgpack.Decoder(kind)  # msgspec reads the annotations of a class once
     if torch.version.cuda is None:
         # Autograd numbers operations by thread: here a job's first stays number 0, as in a new interpreter.
         with ThreadPoolExecutor(1) as thread:
             thread.submit(_run_backward).result()
+
+
+def load_operators() -> None:
+    """The compiled operators, once they are built. Never the reference: every worker forked later would keep it."""
+    from engine.operators.load import is_loaded, load_all
+
+    if not is_loaded() and library.is_built():
+        with _told_if_not_ready("engine.operators"):
+            load_all()
 
 
 def _run_backward() -> None:

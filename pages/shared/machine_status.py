@@ -7,7 +7,10 @@ import streamlit as st
 from engine import EngineStatus, engine_status
 from engine.figures.units import format_bytes
 from engine.machine.spec import Capability, Device, Machine, MachineSpec
+from engine.operators.background import current_state, start_build
 from pages.shared.jobs import compute
+
+BUILD_POLL_S = 1.0
 
 
 def draw_machine_status() -> None:
@@ -26,7 +29,9 @@ def draw_machine_status() -> None:
             _draw_capability(capability)
     with sandbox:
         st.markdown("**Compiler and sandbox**")
-        for capability in (machine.compiler, machine.operators, *machine.sandbox):
+        _draw_capability(machine.compiler)
+        _draw_operators(machine)
+        for capability in machine.sandbox:
             _draw_capability(capability)
 
 
@@ -50,6 +55,19 @@ def _draw_engine(status: EngineStatus) -> None:
             detail=f"{state} ({status.start_method}{warm_up}{restarts}); {jobs}",
         )
     )
+
+
+@st.fragment(run_every=BUILD_POLL_S)
+def _draw_operators(machine: Machine) -> None:
+    """As they are now: `machine` may have been read before they were built."""
+    state = current_state()
+    if state.kind == "built" and machine.operators.available:
+        _draw_capability(machine.operators)
+        return
+    detail = state.detail if state.kind == "built" else f"{state.kind}: {state.detail}"
+    _draw_capability(Capability(name=machine.operators.name, available=state.kind == "built", detail=detail))
+    if state.kind in ("not built", "failed"):
+        st.button("Build the operators", icon=":material/build:", on_click=start_build, key="build-operators")
 
 
 def _describe(device: Device) -> str:
