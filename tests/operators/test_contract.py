@@ -51,7 +51,10 @@ def assert_near(case: Case, got: Tensor, expected: Tensor, dtype: torch.dtype) -
         return
     size = max(expected.abs().max().item(), torch.finfo(dtype).tiny)
     error = (got.detach().cpu().double() - expected.detach()).abs().max().item()
-    assert error <= case.relative * torch.finfo(dtype).eps * size, f"error {error:.3g} of {size:.3g}"
+    # The reference rounds to the 16-bit type after each of its steps, a kernel once.
+    rounded_often = 1 if load().compiled or torch.finfo(dtype).bits > 16 else 8
+    allowed = rounded_often * case.relative * torch.finfo(dtype).eps * size
+    assert error <= allowed, f"error {error:.3g} of {size:.3g}"
 
 
 def gradients(call: Callable[..., Any], inputs: tuple[Any, ...], upstream: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
