@@ -1,0 +1,184 @@
+"""The roofline of this machine with every rung as a point (Williams, Waterman and Patterson, 2009)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+from engine.figures.axis import nice_ticks
+from engine.figures.chart_style import grid_colour, styled
+from engine.figures.palette import MUTED, TEXT, Theme
+from engine.figures.timing_chart import SYMBOLS, colour_of, place_of
+from engine.figures.units import format_bytes, format_significant, format_time
+from engine.operator_ladder.results import Ceiling, OperatorLadder, Roofline, Rung
+
+GIGA = 1e9
+
+
+def intensity_of(rung: Rung, ladder: OperatorLadder) -> float:
+    """Operations per byte: those of the formula over the bytes that the rung's operations move."""
+    return ladder.flops / (rung.traffic_bytes or ladder.least_bytes)
+
+
+def allowed_s(rung: Rung | None, ladder: OperatorLadder, roofline: Roofline) -> float:
+    """Seconds that the roofline allows: bytes at the bandwidth of where they fit, or operations at the peak."""
+    moved = (rung.traffic_bytes if rung else None) or ladder.least_bytes
+    return max(moved / roofline.bandwidth(ladder.least_bytes).per_s, ladder.flops / roofline.peak.per_s)
+
+
+def is_compute_bound(moved: int, ladder: OperatorLadder, roofline: Roofline) -> bool:
+    """Whether the flat roof is reached before the slope."""
+    return ladder.flops / roofline.peak.per_s > moved / roofline.bandwidth(ladder.least_bytes).per_s
+
+
+def roofline_chart(
+    ladder: OperatorLadder, roofline: Roofline, theme: Theme, *, order: Sequence[str], height: int = 380
+) -> go.Figure:
+    """Achieved operations per second over operations per byte, log scales, below the ceilings measured.
+
+    The same operations count for every rung; one that moves more bytes stands further left.
+    """
+    figure = go.Figure()
+    timed = [rung for rung in ladder.rungs if rung.seconds]
+    across = [intensity_of(rung, ladder) for rung in timed]
+    slopes = _slopes(roofline)
+    ridge = roofline.peak.per_s / min(one.per_s for one in slopes)
+    low, high = min([*across, ridge / 30]) / 3, max([*across, ridge]) * 4
+    up = [ladder.flops / rung.seconds for rung in timed if rung.seconds]
+    for number, one in enumerate(slopes):
+        _add_slope(figure, one, roofline, (low, high), number, theme)
+    for number, words in enumerate(slope_words(slopes)):
+        _add_words(figure, words, slopes[0 if number == 0 else -1], low, above=number == 0, theme=theme)
+    _add_peaks(figure, roofline, high, theme)
+    for rung in timed:
+        _add_point(figure, rung, ladder, roofline, place_of(rung.name, order), theme)
+    bottom = min([*up, low * min(one.per_s for one in slopes)]) / 3
+    top = roofline.peak.per_s * 3
+    _scale(figure, (low, high), (bottom, top), theme)
+    return styled(figure, height, theme, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+
+
+def _slopes(roofline: Roofline) -> list[Ceiling]:
+    """The fastest way to move bytes in each place, fastest place first."""
+    places = sorted({one.working_set_bytes for one in roofline.ceilings if one.kind == "bytes"})
+    return [
+        max((o for o in roofline.ceilings if o.working_set_bytes == place and o.kind == "bytes"), key=lambda o: o.per_s)
+        for place in places
+    ]
+
+
+def _add_slope(
+    figure: go.Figure, one: Ceiling, roofline: Roofline, ends: tuple[float, float], number: int, theme: Theme
+) -> None:
+    peak, (low, high) = roofline.peak.per_s, ends
+    ridge = min(max(peak / one.per_s, low), high)
+    words = f"{format_significant(one.per_s / GIGA)} GB/s: {one.name}, {format_bytes(one.working_set_bytes)}"
+    figure.add_scatter(
+        x=[low, ridge],
+        y=[low * one.per_s, ridge * one.per_s],
+        mode="lines",
+        line={
+            "color": TEXT[theme] if number else MUTED[theme],
+            "width": 2,
+            "dash": ("dot", "dash", "solid")[number % 3],
+        },
+        showlegend=False,
+        hovertemplate=f"{escape(words)}<extra></extra>",
+    )
+
+
+def slope_words(slopes: Sequence[Ceiling]) -> tuple[str, ...]:
+    """The fastest place, then the others in one text: they lie close together."""
+    named = [(one.name.partition(", ")[2], format_significant(one.per_s / GIGA)) for one in slopes]
+    first, rest = named[0], named[1:]
+    others = ", ".join(f"{where} {rate}" for where, rate in rest)
+    return (f"{first[0]} {first[1]} GB/s", f"{others} GB/s") if rest else (f"{first[0]} {first[1]} GB/s",)
+
+
+def _add_words(figure: go.Figure, words: str, one: Ceiling, low: float, *, above: bool, theme: Theme) -> None:
+    """Above its line at the left end, or below it further right."""
+    x = low if above else low * 6
+    figure.add_annotation(
+        x=math.log10(x),
+        y=math.log10(x * one.per_s),
+        text=escape(words),
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom" if above else "top",
+        yshift=4 if above else -4,
+        xshift=4 if above else 10,
+        font={"size": 11, "color": MUTED[theme]},
+    )
+
+
+def _add_peaks(figure: go.Figure, roofline: Roofline, high: float, theme: Theme) -> None:
+    slopes = _slopes(roofline)
+    for one in (o for o in roofline.ceilings if o.kind == "flops"):
+        is_peak = one == roofline.peak
+        figure.add_scatter(
+            x=[one.per_s / slopes[0].per_s, high],
+            y=[one.per_s, one.per_s],
+            mode="lines",
+            line={"color": TEXT[theme], "width": 2.5 if is_peak else 1, "dash": "solid" if is_peak else "dot"},
+            showlegend=False,
+            hovertemplate=f"{escape(one.name)}: {format_significant(one.per_s / GIGA)} GFLOP/s<extra></extra>",
+        )
+        if is_peak:
+            figure.add_annotation(
+                x=math.log10(high),
+                y=math.log10(one.per_s),
+                text=f"{escape(one.name)}: {format_significant(one.per_s / GIGA)} GFLOP/s",
+                showarrow=False,
+                xanchor="right",
+                yanchor="bottom",
+                font={"size": 11, "color": MUTED[theme]},
+            )
+
+
+def _add_point(
+    figure: go.Figure, rung: Rung, ladder: OperatorLadder, roofline: Roofline, place: int, theme: Theme
+) -> None:
+    seconds = rung.seconds or 1.0
+    moved = rung.traffic_bytes or ladder.least_bytes
+    share = allowed_s(rung, ladder, roofline) / seconds
+    counted = "counted" if rung.traffic_bytes else "least, by formula"
+    figure.add_scatter(
+        x=[intensity_of(rung, ladder)],
+        y=[ladder.flops / seconds],
+        name=escape(rung.name),
+        mode="markers",
+        marker={
+            "color": colour_of(place, theme),
+            "size": 13,
+            "symbol": SYMBOLS[place % len(SYMBOLS)],
+            "line": {"width": 1, "color": TEXT[theme]},
+        },
+        hovertemplate=(
+            f"{format_significant(ladder.flops / seconds / GIGA)} GFLOP/s, "
+            f"{format_significant(moved / seconds / GIGA)} GB/s in {format_time(seconds)}<br>"
+            f"{format_bytes(moved)} moved ({counted}), {share:.0%} of its roof"
+            f"<extra>{escape(rung.name)}</extra>"
+        ),
+    )
+
+
+def _scale(figure: go.Figure, across: tuple[float, float], up: tuple[float, float], theme: Theme) -> None:
+    for axis, (low, high), scale, title in (
+        ("xaxis", across, 1.0, "operations per byte moved (log scale)"),
+        ("yaxis", up, GIGA, "GFLOP/s (log scale)"),
+    ):
+        ticks = [tick for tick in nice_ticks(low / scale, high / scale) if math.log10(tick) % 1 == 0] or nice_ticks(
+            low / scale, high / scale
+        )
+        figure.layout[axis].update(
+            type="log",
+            range=[math.log10(low), math.log10(high)],
+            tickvals=[tick * scale for tick in ticks],
+            ticktext=[f"{tick:g}" for tick in ticks],
+            title=title,
+            gridcolor=grid_colour(theme),
+            zeroline=False,
+        )

@@ -1,0 +1,1 @@
+"""One module per operator: its inputs by size, and a function for every way to compute it."""
