@@ -14,6 +14,8 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   m.def("fma_rate(int rounds, bool float64) -> int");
 
   // Rows: normalisation, loss, reduction
+  m.def("cross_entropy(Tensor logits, Tensor target, float label_smoothing=0.0, int ignore_index=-100) -> (Tensor, Tensor)");
+  m.def("cross_entropy_backward(Tensor grad, Tensor logits, Tensor target, Tensor logsumexp, float label_smoothing, int ignore_index) -> Tensor");
 
   // Optimizer steps over parameter lists
 }
