@@ -49,7 +49,8 @@ def _differences(logits: Tensor, target: Tensor, label_smoothing: float, ignore_
     counts = (target != ignore_index).unsqueeze(-1)
     softmax = torch.where(counts, logits, 0.0).to(_arithmetic(logits.dtype)).softmax(-1)
     classes = torch.arange(logits.shape[-1], device=logits.device)
-    wanted = (target.unsqueeze(-1) == classes) * (1 - label_smoothing) + label_smoothing / max(len(classes), 1)
+    one_hot = (target.unsqueeze(-1) == classes).to(softmax.dtype)
+    wanted = one_hot * (1 - label_smoothing) + label_smoothing / max(len(classes), 1)
     return softmax * counts, (softmax - wanted) * counts
 
 
@@ -68,7 +69,9 @@ def _reference_backward(
     grad: Tensor, logits: Tensor, target: Tensor, logsumexp: Tensor, label_smoothing: float, ignore_index: int
 ) -> Tensor:
     difference = _differences(logits, target, label_smoothing, ignore_index)[1]
-    return (grad.unsqueeze(-1) * difference).to(logits.dtype)
+    # Where all are ignored the mean hands down NaN.
+    counts = (target != ignore_index).unsqueeze(-1)
+    return torch.where(counts, grad.unsqueeze(-1) * difference, 0.0).to(logits.dtype)
 
 
 def _fake(
