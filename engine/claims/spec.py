@@ -37,7 +37,7 @@ class CubeSpec(_Claim, frozen=True, kw_only=True):
     """The first and second derivative of x ** 3."""
 
     verb: ClassVar[str] = "measure_claim"
-    at: Annotated[float, Meta(ge=-1000.0, le=1000.0, description="x, where the derivatives are taken")] = 2.0
+    x: Annotated[float, Meta(ge=-1000.0, le=1000.0, description="where the derivatives are taken")] = 2.0
 
 
 class DepthSpec(_Claim, frozen=True, kw_only=True):

@@ -6,11 +6,12 @@ import math
 
 from engine.claims.claim import CountRule, RefusalRule, Rule, TimeRule
 from engine.claims.outcome import Count
-from engine.claims.verdict import Check, Verdict
+from engine.claims.verdict import Answer, Check, Verdict
 from engine.figures.units import format_bytes, format_count, format_significant
 from engine.timing.comparison import Ratio
 
-ANSWERS = {"yes": "holds", "no": "does not hold", "open": "not decided"}
+ANSWERS: dict[Answer, str] = {"yes": "holds", "no": "does not hold", "open": "not decided"}
+ANSWER_MARKS: dict[Answer, str] = {"yes": "✓", "no": "✗", "open": "?"}
 
 
 def rule_words(rule: Rule) -> str:
@@ -79,8 +80,10 @@ def found_words(check: Check) -> str:
 
 
 def figure_words(verdict: Verdict) -> str:
-    """Every check in one line: the clause and what was measured."""
-    return "; ".join(f"{check.rule.clause}: {found_words(check)}" for check in verdict.checks)
+    """Every check in one line: whether it holds, the clause and what was measured."""
+    return " · ".join(
+        f"{ANSWER_MARKS[check.answer]} {check.rule.clause}: {found_words(check)}" for check in verdict.checks
+    )
 
 
 def verdict_words(verdict: Verdict) -> str:

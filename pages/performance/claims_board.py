@@ -45,35 +45,39 @@ def _is_shown(known: Known, opened: Claim) -> bool:
 
 def _draw_summary(results: Sequence[Known]) -> None:
     counted = Counter(known.verdict.kind if known.verdict else "not run" for known in results)
-    numbers, button = st.columns([5, 1], vertical_alignment="center")
-    with numbers:
-        draw_key_numbers(
-            [KeyNumber(kind.capitalize(), counted[kind], "count", "the rows below") for kind in (*KINDS, "not run")],
-            None,
-        )
-    quick = quick_claims()
-    button.button(
-        "Run all quick ones",
-        icon=":material/playlist_play:",
-        key="claims.run-quick",
-        disabled=not quick,
-        help=f"{len(quick)} claims that take a few seconds each and were not run at these sizes",
-        on_click=ask_for,
-        args=(quick,),
-        width="stretch",
+    draw_key_numbers(
+        [KeyNumber(kind.capitalize(), counted[kind], "count", "the rows below") for kind in (*KINDS, "not run")], None
     )
+    quick = quick_claims()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Run all quick ones",
+            icon=":material/playlist_play:",
+            key="claims.run-quick",
+            disabled=not quick,
+            on_click=ask_for,
+            args=(quick,),
+        )
+        slow = sum(not known.claim.quick and known.verdict is None for known in results)
+        st.caption(
+            f"{len(quick)} claims that take a few seconds each were not run at their sizes; {slow} that take longer "
+            "wait for the button on their row.",
+            width="content",
+        )
 
 
 def _draw_row(known: Known, is_open: bool) -> None:
     claim = known.claim
     with st.container(border=True, key=f"claims.row.{claim.key}"):
-        badge, words, buttons = st.columns([1.5, 5, 1.7], vertical_alignment="center", gap="small")
+        badge, words, buttons = st.columns([1.45, 5.4, 1.5], vertical_alignment="center", gap="small")
         theme = shown_theme()
         badge.html(badge_html(known.verdict.kind, theme) if known.verdict else not_run_html(_state(claim), theme))
         words.markdown(f"**{claim.title}.** {claim.sentence}")
         if known.verdict is not None and not is_open:
             words.caption(figure_words(known.verdict))
-        with buttons.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        with buttons.container(
+            horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall"
+        ):
             _draw_buttons(claim, is_open, known.verdict is not None)
         if known.verdict is not None and known.verdict.kind in ("holds only when", "could not run here") and is_open:
             st.markdown(f":gray[{verdict_words(known.verdict).capitalize()}]")
@@ -94,8 +98,8 @@ def _draw_buttons(claim: Claim, is_open: bool, ran: bool) -> None:
         "",
         icon=":material/replay:" if ran else ":material/play_arrow:",
         key=f"claims.run.{claim.key}",
-        help="Run it at these sizes" + ("" if claim.quick else "; takes longer, so it waits for this button"),
-        disabled=ran or is_running(claim) or is_waiting(claim),
+        help=("Run it again" if ran else "Run it at these sizes") + ("" if claim.quick else "; it takes a while"),
+        disabled=is_running(claim) or is_waiting(claim),
         on_click=run_claim,
         args=(claim,),
     )
@@ -111,6 +115,6 @@ def _draw_buttons(claim: Claim, is_open: bool, ran: bool) -> None:
 
 
 def run_claim(claim: Claim) -> None:
-    """For a button: run this claim, and open it."""
+    """For a button: run this claim, afresh if it ran before, and open it."""
     open_claim(claim)
-    ask_for([claim], again=True)
+    ask_for([claim], afresh=True)

@@ -8,6 +8,7 @@ import streamlit as st
 from engine.claims.outcome import Count, Measured
 from engine.claims.spec import TimedClaim
 from engine.claims.verdict import STATED, Verdict
+from engine.figures.claims_bytes import bytes_chart
 from engine.figures.claims_chart import claims_chart
 from engine.figures.claims_words import ANSWERS, count_words, found_words, rule_words
 from engine.figures.timing_chart import verdict as ratio_verdict
@@ -34,6 +35,9 @@ def draw_details(known: Known) -> None:
     chart = claims_chart(verdict, shown_theme())
     if chart is not None:
         st.plotly_chart(chart, key=f"claims.chart.{known.claim.key}", config=CHART)
+    bars = bytes_chart(measured, shown_theme())
+    if bars is not None:
+        st.plotly_chart(bars, key=f"claims.bytes.{known.claim.key}", config=CHART)
     pinned = pinned_spec(known.claim.kind)
     before = result_of(pinned) if pinned else None
     draw_key_numbers(count_numbers(measured), count_numbers(before) if before else None)

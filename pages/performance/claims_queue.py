@@ -59,13 +59,15 @@ def result_of(spec: Spec[Measured]) -> Measured | None:
     return None
 
 
-def ask_for(claims: Iterable[Claim], *, again: bool = False) -> None:
-    """Queue claims that are not queued yet; with `again` also one that failed or was stopped."""
+def ask_for(claims: Iterable[Claim], *, afresh: bool = False) -> None:
+    """Queue claims that are not queued yet; `afresh` forgets what is known of them."""
     for claim in claims:
         name = encode_spec(spec_of(claim))
-        if again:
+        _stopped().discard(name)
+        if afresh:
             _failed().pop(name, None)
-            _stopped().discard(name)
+            if _ran().pop(name, False):
+                _afresh().add(name)
         if claim.key not in _waiting() and not (_current() and is_running(claim)):
             _waiting().append(claim.key)
 
@@ -112,6 +114,12 @@ def _stopped() -> set[str]:
     return stopped
 
 
+def _afresh() -> set[str]:
+    """Specs whose cached result is not wanted."""
+    afresh: set[str] = st.session_state.setdefault("claims.afresh", set())
+    return afresh
+
+
 def _is_known(claim: Claim) -> bool:
     name = encode_spec(spec_of(claim))
     return name in _ran() or name in _failed()
@@ -119,7 +127,10 @@ def _is_known(claim: Claim) -> bool:
 
 def _start(claim: Claim) -> None:
     if not _is_known(claim):
-        st.session_state["claims.job"] = (claim.key, submit(spec_of(claim)))
+        spec = spec_of(claim)
+        afresh = encode_spec(spec) in _afresh()
+        _afresh().discard(encode_spec(spec))
+        st.session_state["claims.job"] = (claim.key, submit(spec, fresh=afresh))
 
 
 def _take_in() -> bool:
