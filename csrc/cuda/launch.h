@@ -1,5 +1,10 @@
-// Starting a kernel: on a GPU when nvcc compiles this, thread by thread on the CPU (for tests) otherwise.
+// Starting a kernel; the first include of every .cu. nvcc makes it a GPU launch, any other compiler (in tests) a loop over
+// the threads on the CPU.
 #pragma once
+
+#if defined(__CUDACC__) && !defined(USE_CUDA)
+#define USE_CUDA  // PyTorch's C interface declares CUDA's stream only then
+#endif
 
 #include "arguments.h"
 
@@ -56,11 +61,15 @@ inline void expect_floating(const char* op, const char* argument, const Tensor& 
   expect_floating_dtype(op, argument, x);
 }
 
-// Raise unless y has x's device, dtype and shape.
-inline void expect_like(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
+inline void expect_same_device(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
   expect(
       x.device() == y.device(), op, ": expected ", other, " on the device of ", name,
       "; received a tensor on another device");
+}
+
+// Raise unless y has x's device, dtype and shape.
+inline void expect_like(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
+  expect_same_device(op, name, x, other, y);
   expect_same_dtype(op, name, x, other, y);
   expect_same_shape(op, name, x, other, y);
 }
