@@ -44,6 +44,12 @@ void expect_floating_dtype(const char* op, const char* argument, const Tensor& x
       dtype_text(dtype));
 }
 
+void expect_same_device(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
+  expect(
+      x.device() == y.device(), op, ": expected ", other, " on the device of ", name,
+      "; received a tensor on another device");
+}
+
 void expect_same_dtype(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
   expect(
       x.scalar_type() == y.scalar_type(), op, ": expected ", other, " of the dtype of ", name, ", ",

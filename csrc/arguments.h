@@ -32,6 +32,7 @@ std::string shape_text(const Tensor& x);  // "(3, 4)"
 std::string dtype_text(ScalarType dtype);  // "float32"
 
 void expect_floating_dtype(const char* op, const char* argument, const Tensor& x);
+void expect_same_device(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y);
 void expect_same_dtype(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y);
 void expect_same_shape(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y);
 

@@ -17,27 +17,12 @@ struct GeluTanhBackward {
   }
 };
 
-Tensor gelu_tanh(const Tensor& self) {
-  expect_floating("gelu_tanh", "x", self);
-  const Tensor x = dense(self);
-  Tensor y = torch::stable::empty_like(x);
-  for_floating("gelu_tanh", x.scalar_type(), [&](auto zero) {
-    map_values<decltype(zero)>("gelu_tanh", GeluTanh{}, y, x);
-  });
-  return y;
+Tensor gelu_tanh(const Tensor& x) {
+  return elementwise("gelu_tanh", x, GeluTanh{});
 }
 
-Tensor gelu_tanh_backward(const Tensor& upstream, const Tensor& self) {
-  constexpr const char* op = "gelu_tanh_backward";
-  expect_floating(op, "x", self);
-  expect_like(op, "x", self, "grad", upstream);
-  const Tensor x = dense(self);
-  const Tensor grad = in_layout_of(x, upstream);
-  Tensor grad_x = torch::stable::empty_like(x);
-  for_floating(op, x.scalar_type(), [&](auto zero) {
-    map_values<decltype(zero)>(op, GeluTanhBackward{}, grad_x, grad, x);
-  });
-  return grad_x;
+Tensor gelu_tanh_backward(const Tensor& grad, const Tensor& x) {
+  return elementwise_backward("gelu_tanh_backward", grad, x, GeluTanhBackward{});
 }
 
 }  // namespace atlas::cuda

@@ -61,12 +61,6 @@ inline void expect_floating(const char* op, const char* argument, const Tensor& 
   expect_floating_dtype(op, argument, x);
 }
 
-inline void expect_same_device(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
-  expect(
-      x.device() == y.device(), op, ": expected ", other, " on the device of ", name,
-      "; received a tensor on another device");
-}
-
 // Raise unless y has x's device, dtype and shape.
 inline void expect_like(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
   expect_same_device(op, name, x, other, y);

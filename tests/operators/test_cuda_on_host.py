@@ -7,11 +7,16 @@ import pytest
 from tests.operators import test_contract as contract
 from tests.operators.case import Case
 from tests.operators.cases import CASES
-from tests.operators.host import cuda_kernels_on_the_host, implemented
+from tests.operators.host import cuda_kernels_on_the_host, implemented, load_operators
 
 pytestmark = pytest.mark.slow
 with_kernel = [case for case in CASES if case.operator in implemented()]
 by_case = pytest.mark.parametrize("case", with_kernel, ids=str)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _built():
+    load_operators()
 
 
 @pytest.fixture(autouse=True)

@@ -82,7 +82,9 @@ class _Redirected(TorchDispatchMode):
 
 @contextmanager
 def cuda_kernels_on_the_host() -> Iterator[set[str]]:
-    """Inside, `torch.ops.atlas` runs the CUDA kernels on CPU tensors; gives the set of operators that ran."""
-    load_operators()
+    """After load_operators(): inside, `torch.ops.atlas` runs the CUDA kernels on CPU tensors.
+
+    Gives the set of operators that did.
+    """
     with _Redirected() as mode:
         yield mode.seen
