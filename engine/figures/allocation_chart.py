@@ -56,7 +56,7 @@ def allocation_chart(found: Allocations, theme: Theme = "light") -> go.Figure:
     figure.update_xaxes(title="size of the output in MiB (log scale)", row=2, col=1)
     if sizes[0] < THRESHOLD_MIB < sizes[-1]:
         figure.add_vline(x=THRESHOLD_MIB, line={"color": TEXT[theme], "width": 1.5, "dash": "dash"})
-    return styled(figure, 470, theme)
+    return styled(figure, 410, theme)
 
 
 def cliff_words(found: Allocations) -> str:

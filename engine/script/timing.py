@@ -75,7 +75,7 @@ def _pair(spec: TimingSpec | CompiledTimingSpec) -> str:
     by_wall = max(threads) > 1
     sides = (_maker(made, spec.a, "a", spec.seed), _maker(made, spec.b, "b", spec.seed))
     made.define(*sides, FIRST, _seconds(by_wall))
-    recipe = ["a, b = make_a(), make_b()"]
+    recipe = [f"torch.set_num_threads({max(threads)})", "a, b = make_a(), make_b()"]
     if isinstance(spec, CompiledTimingSpec):
         names = ("a", "b") if spec.compiled == "both" else (spec.compiled,)
         recipe += [f"{name} = torch.compile({name}, dynamic=False)" for name in names]
@@ -94,7 +94,6 @@ def _pair(spec: TimingSpec | CompiledTimingSpec) -> str:
         f"for number in range({spec.rounds}):",
         "    taken = {}",
         "    for side in (a, b) if number % 2 else (b, a):",
-        *(f"        torch.set_num_threads({a})" for a in threads[:1] if threads[0] == threads[1]),
         *(
             [f"        torch.set_num_threads({threads[0]} if side is a else {threads[1]})", "        side()"]
             if threads[0] != threads[1]
@@ -193,7 +192,7 @@ def _step(made: _Script, variant: StepVariant) -> list[str]:
     setup += ["leaves = [p for p in model.parameters() if p.requires_grad]"]
     step += ["loss.backward()"]
     if variant.work == "training step":
-        setup += ["optimizer = torch.optim.SGD(leaves, lr=1e-9) if leaves else None"]
+        setup += ["optimizer = torch.optim.SGD(leaves, lr=0.0) if leaves else None"]
         step += ["if optimizer:", "    optimizer.step()"]
     setup += ["leaves += [x for x in inputs.values() if x.requires_grad]"]
     step += ["for leaf in leaves:", "    leaf.grad = None", "return loss"]

@@ -135,7 +135,22 @@ _ROWS = (
 
 _COMPILED = (
     Operator(name="atlas_gelu_tanh", title="GELU, tanh (atlas)", code="torch.ops.atlas.gelu_tanh(x)", like="gelu_tanh"),
+    Operator(
+        name="atlas_gemm",
+        title="matmul (atlas)",
+        code="torch.ops.atlas.gemm(a, b)",
+        operands="a @ b",
+        like="matmul",
+    ),
+    Operator(
+        name="atlas_cross_entropy",
+        title="cross entropy (atlas)",
+        code="torch.ops.atlas.cross_entropy(logits, target)",
+        operands="logits, target",
+        like="cross_entropy",
+    ),
 )
+"""Each is called as engine.operators offers it, with the operands alone."""
 
 CATALOGUE: dict[str, Operator] = {row.name: row for row in (*_ROWS, *_COMPILED)}
 TITLES: dict[str, str] = {row.title: row.name for row in (*_ROWS, *_COMPILED)}

@@ -9,7 +9,7 @@ from engine.timing.allocation import measure_allocation
 from engine.timing.catalogue import operands_of, result_elements
 from engine.timing.measured import measure_compiled_timing, measure_timing
 from engine.timing.spec import AllocationSpec, CompiledTimingSpec, TimingSpec, TimingSweepSpec
-from engine.timing.sweep import at_size, sweep_timing
+from engine.timing.sweep import at_size, possible_sizes, sweep_timing
 from engine.timing.variant import StepVariant, Variant
 
 __all__ = ["measure_allocation", "measure_compiled_timing", "measure_timing", "price", "sweep_timing"]
@@ -25,7 +25,8 @@ def price(spec: TimingSpec | CompiledTimingSpec | TimingSweepSpec | AllocationSp
         return Price(predicted_bytes=4 * spec.largest_mib * MEBIBYTE, what="two operands and two results of one size")
     pair = (spec.a, spec.b)
     if isinstance(spec, TimingSweepSpec):
-        pair = (at_size(spec.a, spec, spec.sizes()[-1]), at_size(spec.b, spec, spec.sizes()[-1]))
+        sizes = possible_sizes(spec)[0] or (1,)
+        pair = (at_size(spec.a, spec, sizes[-1]), at_size(spec.b, spec, sizes[-1]))
     a, b = map(price_variant, pair)
     return Price(predicted_bytes=a + b, what=f"A {size(a)}, B {size(b)}, their float64 references included")
 

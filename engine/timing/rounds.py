@@ -7,6 +7,7 @@ more than 10 % apart in 18 of 40 tries, interleaved and on thread CPU time in no
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ FEWEST_ROUNDS = 5
 MINIMUM_SAMPLE_S = 2e-3
 MOST_CALLS = 1_000_000
 LONG_SAMPLE_S = 0.25
+SPINNING_S = 0.005
+"""OpenMP's threads spin for a while after their work, on a processor that the other side may need."""
 EVENED_OUT = 4
 WARMED = 0.1
 """Share of the progress that warming up takes."""
@@ -117,11 +120,12 @@ class _Bench:
 
     @contextmanager
     def _threads_for(self, one: int) -> Iterator[None]:
-        """The threads of this name; where they change, one call that is not timed wakes them."""
+        """The threads of this name; where they change, idle ones fall asleep and an untimed call wakes the rest."""
         if len(set(self.threads)) == 1:
             yield
             return
         with torch_threads(self.threads[one]):
+            time.sleep(SPINNING_S)
             self.work[one]()
             yield
 

@@ -34,7 +34,7 @@ def at_size(variant: V, spec: TimingSweepSpec, size: int) -> V:
 
 def sweep_timing(spec: TimingSweepSpec, progress: ProgressSink) -> TimingSweep:
     """One comparison per size; sizes too large for an operator are left out, which a note says."""
-    sizes, notes = _possible(spec)
+    sizes, notes = possible_sizes(spec)
     measured = [
         _at(spec, size, partial(_report, progress, size, number, len(sizes)), BUDGET_S / len(sizes))
         for number, size in enumerate(sizes)
@@ -53,7 +53,8 @@ def sweep_timing(spec: TimingSweepSpec, progress: ProgressSink) -> TimingSweep:
     )
 
 
-def _possible(spec: TimingSweepSpec) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def possible_sizes(spec: TimingSweepSpec) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """(the sizes at which both sides can be, why the others are left out)."""
     kept, notes = [], []
     for size in spec.sizes():
         try:

@@ -33,8 +33,10 @@ HOW_TO_READ = (
 def draw_allocation(spec: AllocationSpec, found: Allocations, before: Allocations | None) -> None:
     """What was seen, GB/s and faults over sizes, key numbers, every size as a row."""
     code = CATALOGUE[spec.operator].code
-    st.markdown(f"`{code}`, `{spec.dtype}`, one thread: a fresh output of every call against `out=` into one tensor.")
-    st.markdown(f"**{cliff_words(found)}** Allocator: {found.allocator}, pages of {format_bytes(found.page_bytes)}.")
+    st.markdown(
+        f"`{code}`, `{spec.dtype}`, one thread: a fresh output of every call against `out=` into one tensor.  \n"
+        f"**{cliff_words(found)}** Allocator: {found.allocator}, pages of {format_bytes(found.page_bytes)}."
+    )
     if found.machine.is_loaded:
         st.markdown(f":orange-badge[:material/speed: busy machine] {machine_words(found.machine)}.")
     st.plotly_chart(allocation_chart(found, shown_theme()), key="allocation.chart", config={"displayModeBar": False})

@@ -51,7 +51,8 @@ def draw_pair(spec: TimingSpec, timing: Timing, before: Timing | None) -> None:
         return
     draw_verdict(timing, comparison)
     st.plotly_chart(samples_chart(comparison, shown_theme()), key="timing.samples", config=QUIET)
-    st.plotly_chart(ratio_chart(comparison, shown_theme(), order=comparison.names), key="timing.ratio", config=QUIET)
+    ratios = ratio_chart(comparison, shown_theme(), order=comparison.names).update_layout(margin_t=4, height=130)
+    st.plotly_chart(ratios, key="timing.ratio", config=QUIET)
     draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None)
     if before:
         st.caption("Differences are to the pinned run, whose sides are its own.")
@@ -85,7 +86,7 @@ def draw_verdict(timing: Timing, comparison: Comparison) -> None:
     st.html(f'<div style="{style}">{faster}{_agreement_card(timing.agreement)}</div>')
     words = machine_words(timing.machine)
     if timing.machine.is_loaded:
-        st.markdown(f":orange-badge[:material/speed: busy machine] {words}: ratios hold, times per call may not.")
+        st.markdown(f":orange-badge[:material/speed: busy machine] {words}: ratios hold, times may not.")
     else:
         st.caption(f"Machine while measuring: {words}.")
 
