@@ -36,13 +36,15 @@ def _span(low: float, high: float) -> str:
     return f"{format_significant(low)}\u2013{format_significant(high)}"
 
 
-def ladder_chart(comparison: Comparison, theme: Theme, *, order: Sequence[str], bounds_s: float | None) -> go.Figure:
+def ladder_chart(
+    comparison: Comparison, theme: Theme, *, rungs: Sequence[str], order: Sequence[str], bounds_s: float | None
+) -> go.Figure:
     """One bar per rung, median time from zero, the middle half of the samples as a whisker; speedups against the first.
 
-    `bounds_s` is the time that the roofline allows: a dashed line.
+    Rows as in `rungs`, colours as in `order`. `bounds_s` is the time that the roofline allows: a dashed line.
     """
     figure = go.Figure()
-    names = sorted(comparison.names, key=lambda name: place_of(name, order))
+    names = sorted(comparison.names, key=lambda name: place_of(name, rungs))
     words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: "baseline"}
     for row, name in enumerate(names):
         _add_bar(figure, comparison, name, row, colour_of(place_of(name, order), theme), words[name])

@@ -15,11 +15,11 @@ from engine.timing.crossover import quartiles
 WIDTH, LEFT, RIGHT, TOP, ROW = 860, 210, 110, 64, 46
 
 
-def ladder_svg(comparison: Comparison, theme: Theme, order: Sequence[str]) -> str:
+def ladder_svg(comparison: Comparison, theme: Theme, rungs: Sequence[str], order: Sequence[str]) -> str:
     """Median time per call from zero; the line is the middle half of the samples."""
     longest = max(quartiles(samples)[1] for samples in comparison.samples_s)
     words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: "baseline"}
-    names = sorted(comparison.names, key=lambda name: place_of(name, order))
+    names = sorted(comparison.names, key=lambda name: place_of(name, rungs))
     height = TOP + ROW * len(names) + 24
     title = f"{comparison.clock} time per call, {comparison.rounds} rounds, speedups against {comparison.names[0]}"
     rows = [

@@ -16,6 +16,7 @@ from engine.figures.units import format_bytes, format_significant, format_time
 from engine.operator_ladder.results import Ceiling, OperatorLadder, Roofline, Rung
 
 GIGA = 1e9
+DASHES_OF_LINES, MARKS_OF_LINES = ("dot", "dash", "solid"), ("····", "– –", "——")
 
 
 def intensity_of(rung: Rung, ladder: OperatorLadder) -> float:
@@ -50,8 +51,7 @@ def roofline_chart(
     up = [ladder.flops / rung.seconds for rung in timed if rung.seconds]
     for number, one in enumerate(slopes):
         _add_slope(figure, one, roofline, (low, high), number, theme)
-    for number, words in enumerate(slope_words(slopes)):
-        _add_words(figure, words, slopes[0 if number == 0 else -1], low, above=number == 0, theme=theme)
+    _add_words(figure, slopes, theme)
     _add_peaks(figure, roofline, high, theme)
     for rung in timed:
         _add_point(figure, rung, ladder, roofline, place_of(rung.name, order), theme)
@@ -90,28 +90,24 @@ def _add_slope(
     )
 
 
-def slope_words(slopes: Sequence[Ceiling]) -> tuple[str, ...]:
-    """The fastest place, then the others in one text: they lie close together."""
-    named = [(one.name.partition(", ")[2], format_significant(one.per_s / GIGA)) for one in slopes]
-    first, rest = named[0], named[1:]
-    others = ", ".join(f"{where} {rate}" for where, rate in rest)
-    return (f"{first[0]} {first[1]} GB/s", f"{others} GB/s") if rest else (f"{first[0]} {first[1]} GB/s",)
-
-
-def _add_words(figure: go.Figure, words: str, one: Ceiling, low: float, *, above: bool, theme: Theme) -> None:
-    """Above its line at the left end, or below it further right."""
-    x = low if above else low * 6
-    figure.add_annotation(
-        x=math.log10(x),
-        y=math.log10(x * one.per_s),
-        text=escape(words),
-        showarrow=False,
-        xanchor="left",
-        yanchor="bottom" if above else "top",
-        yshift=4 if above else -4,
-        xshift=4 if above else 10,
-        font={"size": 11, "color": MUTED[theme]},
-    )
+def _add_words(figure: go.Figure, slopes: Sequence[Ceiling], theme: Theme) -> None:
+    """What each slope is, in the corner below the roof where no point can be."""
+    for number, one in enumerate(reversed(slopes)):
+        mark = MARKS_OF_LINES[(len(slopes) - 1 - number) % 3]
+        where = one.name.partition(", ")[2]
+        figure.add_annotation(
+            x=1,
+            y=0,
+            xref="paper",
+            yref="paper",
+            xanchor="right",
+            yanchor="bottom",
+            yshift=4 + 15 * number,
+            xshift=-4,
+            showarrow=False,
+            text=escape(f"{mark} {where} {format_significant(one.per_s / GIGA)} GB/s"),
+            font={"size": 11, "color": MUTED[theme]},
+        )
 
 
 def _add_peaks(figure: go.Figure, roofline: Roofline, high: float, theme: Theme) -> None:

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from engine.operator_ladder.catalogue import CATALOGUE, Row
+from engine.operator_ladder.catalogue import CATALOGUE
 from engine.operator_ladder.problem import Inputs, build, copied, in_float64, upstream_of
 from engine.operator_ladder.results import Check, CheckOutcome, OperatorChecks, WorstEntry
+from engine.operator_ladder.row import Row
 from engine.operator_ladder.spec import OperatorChecksSpec
 from engine.operators.library import schemas
 from engine.operators.load import load

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from torch import Tensor
 
-from engine.operator_ladder.catalogue import ATLAS, INDUCTOR, Way
 from engine.operator_ladder.formulas import EPS
 from engine.operator_ladder.memory import peak_of, saved_by, traffic_of
 from engine.operator_ladder.problem import (
@@ -24,6 +23,7 @@ from engine.operator_ladder.problem import (
     tensors,
 )
 from engine.operator_ladder.results import OperatorLadder, Rung
+from engine.operator_ladder.row import ATLAS, INDUCTOR, Way
 from engine.operator_ladder.spec import (
     AnyLadderSpec,
     CompiledOperatorLadderSpec,
@@ -114,6 +114,8 @@ def _try(
     if way.is_slow and (seconds := _estimated(spec, way)) > SLOW_LIMIT_S:
         reason = f"would take about {seconds:.2g} s per call, estimated from a sixteenth of the rows"
         return Tried(msgspec.structs.replace(rung, outcome="skipped", reason=reason, estimated_s=seconds))
+    if way.has_own_mask:
+        wanted = ([], [])
     return _examine(rung, problem, problem.function(way.function), sets, sets.of(way), wanted, EPS[spec.dtype])
 
 
@@ -153,6 +155,8 @@ def _examine(
 
 def _with_errors(rung: Rung, prepared: Prepared, wanted: Results, eps: float) -> Rung:
     results, gradients = prepared.results()
+    if not wanted[0]:
+        return rung
     return msgspec.structs.replace(
         rung,
         error_eps=error_in_eps(results, wanted[0], eps),

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.operator_ladder.catalogue import ATLAS, LadderDtype, Row, Way, Work
+from engine.operator_ladder.row import ATLAS, LadderDtype, Row, Way, Work
 from engine.operators.load import load
 
 Inputs = tuple[Any, ...]

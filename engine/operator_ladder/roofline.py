@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import torch
 
-from engine.operator_ladder.catalogue import ATLAS
 from engine.operator_ladder.problem import InstructionSets, instruction_sets
 from engine.operator_ladder.results import Ceiling, Roofline
+from engine.operator_ladder.row import ATLAS
 from engine.operator_ladder.spec import RooflineSpec
 from engine.operators.load import load
 from engine.runner.contract import MEBIBYTE, ProgressSink

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from engine.operator_ladder.catalogue import CATALOGUE, Cost, LadderDtype, Row, Work
+from engine.operator_ladder.catalogue import CATALOGUE
 from engine.operator_ladder.formulas import ITEM_BYTES, value_of
 from engine.operator_ladder.results import OperatorChecks, OperatorLadder, OperatorSweep, Roofline
+from engine.operator_ladder.row import Cost, LadderDtype, Row, Work
 from engine.runner.contract import GIBIBYTE, Limits, Need, Result, Spec
 
 MOST_ELEMENTS = 1 << 25
@@ -215,13 +216,13 @@ def flops_of(spec: AnyLadderSpec | OperatorSweepSpec, sizes: tuple[int, int, int
 
 def least_bytes_of(spec: AnyLadderSpec | OperatorSweepSpec, sizes: tuple[int, int, int]) -> int:
     """Bytes of one call when every input is read and every result written once, by the row's formulas."""
-    return sum(value_of(cost.bytes_formula, named_sizes(sizes, spec.dtype)) for cost in _costs(spec.row, spec.work))
+    return sum(value_of(cost.moved, named_sizes(sizes, spec.dtype)) for cost in _costs(spec.row, spec.work))
 
 
 def formulas_of(row: Row, work: Work) -> tuple[str, str]:
     """(bytes, operations) as they are shown."""
     costs = _costs(row, work)
-    return " + ".join(cost.bytes_formula for cost in costs), " + ".join(cost.flops_formula for cost in costs)
+    return " + ".join(cost.moved for cost in costs), " + ".join(cost.flops_formula for cost in costs)
 
 
 def named_sizes(sizes: tuple[int, int, int], dtype: LadderDtype) -> dict[str, int]:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from engine.operator_ladder.catalogue import ATLAS
 from engine.operator_ladder.problem import InstructionSets, build, instruction_sets
 from engine.operator_ladder.results import OperatorSweep
+from engine.operator_ladder.row import ATLAS
 from engine.operator_ladder.spec import OperatorSweepSpec
 from engine.operators.load import load
 from engine.runner.contract import ProgressSink

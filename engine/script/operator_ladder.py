@@ -6,7 +6,8 @@ import ast
 from functools import lru_cache
 from importlib import resources
 
-from engine.operator_ladder.catalogue import CATALOGUE, Row
+from engine.operator_ladder.catalogue import CATALOGUE
+from engine.operator_ladder.row import Row
 from engine.operator_ladder.spec import (
     CompiledOperatorLadderSpec,
     OperatorChecksSpec,
@@ -17,7 +18,7 @@ from engine.operator_ladder.spec import (
 
 AnySpec = OperatorLadderSpec | CompiledOperatorLadderSpec | OperatorSweepSpec | RooflineSpec | OperatorChecksSpec
 
-IN_THE_CHECKOUT = "Run it in the project's folder: `engine.operators` loads what is built there."
+IN_THE_CHECKOUT = "Run it in the project's folder."
 
 TIME = '''\
 def time_all(calls: dict) -> dict:
@@ -43,7 +44,7 @@ def run(way, inputs: list) -> list:
     result = way(*leaves)
     wave = torch.cos(torch.arange(result.numel(), dtype=torch.float32)).reshape(result.shape)
     upstream = wave.to(result.dtype) if result.dim() else torch.ones_like(result)
-    return [result, *torch.autograd.grad(result, [x for x in leaves if x.requires_grad], upstream)]''',
+    return [result.detach(), *torch.autograd.grad(result, [x for x in leaves if x.requires_grad], upstream)]''',
     "step": '''\
 def run(way, inputs: list) -> list:
     """The parameters after one step on copies of everything."""
@@ -86,9 +87,9 @@ def _definitions(operator: str) -> dict[str, str]:
     text = _text_of(operator)
     lines = text.splitlines()
     return {
-        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        node.name: "\n".join(line.partition("  # type:")[0] for line in lines[node.lineno - 1 : node.end_lineno])
         for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
 
 
@@ -96,19 +97,18 @@ def _text_of(operator: str) -> str:
     return resources.files("engine.operator_ladder.ways").joinpath(f"{operator}.py").read_text(encoding="utf-8")
 
 
-def _header(operator: str) -> list[str]:
-    """The imports and constants that stand above the functions, and what the script itself needs."""
-    tree = ast.parse(_text_of(operator))
-    kept = [
-        node
-        for node in tree.body
-        if not isinstance(node, ast.FunctionDef | ast.Expr)
-        and not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
-    ]
-    imports = {ast.unparse(node) for node in kept if isinstance(node, ast.Import | ast.ImportFrom)}
-    imports |= {"import time", "from statistics import median", "import torch"}
-    constants = [ast.unparse(node) for node in kept if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return [*_sorted_imports(imports), *([""] if constants else []), *constants]
+ALWAYS = ("import time", "from functools import partial", "from statistics import median", "import torch")
+
+
+def _header(operator: str, body: str) -> tuple[list[str], list[str]]:
+    """(imports, constants) of the operator's file that `body` uses, and what the script itself needs."""
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    kept = [node for node in ast.parse(_text_of(operator)).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    kept += [node for node in ast.parse("\n".join(ALWAYS)).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = {ast.unparse(node) for node in kept if {alias.asname or alias.name for alias in node.names} & used}
+    assigned = [node for node in ast.parse(_text_of(operator)).body if isinstance(node, ast.Assign)]
+    names = [(node, {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}) for node in assigned]
+    return _sorted_imports(imports), [ast.unparse(node) for node, mentioned in names if mentioned & used]
 
 
 def _sorted_imports(lines: set[str]) -> list[str]:
@@ -126,8 +126,12 @@ def _functions(row: Row, left_out: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(way.function for way in ways))
 
 
+def _is_compared(row: Row, function: str) -> bool:
+    return not any(way.has_own_mask for way in row.ways if way.function == function)
+
+
 def _sources(row: Row, names: list[str]) -> list[str]:
-    """`inputs`, then the ways; helpers of theirs whose names begin with an underscore come first."""
+    """What begins with an underscore, `inputs`, then the ways."""
     found = _definitions(row.operator)
     private = [name for name in found if name.startswith("_")]
     reference = [row.reference] if row.reference not in names else []
@@ -138,6 +142,8 @@ def _ladder(spec: OperatorLadderSpec | CompiledOperatorLadderSpec) -> str:
     row, names = spec.row, _functions(spec.row, spec.left_out)
     kind = "step" if row.is_step else spec.work
     double = "[[x.double() for x in tensors] for tensors in drawn]" if row.is_step else _DOUBLE
+    with_reference = [name for name in names if _is_compared(row, name)]
+    compared = "ways" if with_reference == names else f"[{', '.join(with_reference)}]"
     has_saved = kind == "forward + backward"
     recipe = [
         f"torch.set_num_threads({spec.threads})",
@@ -147,14 +153,14 @@ def _ladder(spec: OperatorLadderSpec | CompiledOperatorLadderSpec) -> str:
         f"eps = torch.finfo(torch.{spec.dtype}).eps",
         f'print("sum", {"sum(float(x.sum()) for x in wanted)" if row.is_step else "float(wanted[0].sum())"})',
         f"ways = [{', '.join(names)}]",
-        "for way in ways:",
+        f"for way in {compared}:",
         "    got = run(way, drawn)",
         f'    print(way.__name__, "error", error({"got, wanted" if row.is_step else "got[:1], wanted[:1]"}, eps))',
     ]
     if has_saved:
         recipe += [
             '    print(way.__name__, "gradient error", error(got[1:], wanted[1:], eps))',
-            '    print(way.__name__, "saved tensors", saved_tensors(lambda way=way: run(way, drawn)))',
+            '    print(way.__name__, "saved tensors", saved_tensors(partial(run, way, drawn)))',
         ]
     calls = "{way.__name__: partial(run, way, drawn) for way in ways}"
     recipe += [
@@ -173,13 +179,11 @@ def _timing(rounds: int) -> str:
 
 
 def _script(title: str, operator: str, parts: list[str], recipe: list[str]) -> str:
-    header = _header(operator)
-    header.insert(header.index("import time") + 1, "from functools import partial")
-    header = _sorted_imports({line for line in header if line.startswith(("import", "from"))}) + [
-        line for line in header if not line.startswith(("import", "from")) and line
-    ]
-    body = "\n\n\n".join(parts)
-    return "\n".join([f'"""{title} {IN_THE_CHECKOUT}"""', "", *header, "", "", body, "", "", *recipe]) + "\n"
+    """Imports and constants that are used, definitions apart, then what is done with them."""
+    body = "\n".join(["\n\n\n".join(parts), "", "", *recipe])
+    imports, constants = _header(operator, body)
+    header = [*imports, *(["", *constants] if constants else [])]
+    return "\n".join([f'"""{title} {IN_THE_CHECKOUT}"""', "", *header, "", "", body]) + "\n"
 
 
 def _sweep(spec: OperatorSweepSpec) -> str:
@@ -207,6 +211,7 @@ def _roofline(spec: RooflineSpec) -> str:
 """What this machine moves and computes: a copy and a matrix product, {dtype}, {threads} thread(s)."""
 
 import time
+from functools import partial
 from statistics import median
 
 import torch
@@ -226,10 +231,10 @@ def seconds_of(call) -> float:
 torch.set_num_threads({threads})
 for mebibytes in (1, 32, 512):
     source, target = torch.zeros(mebibytes * 2**20 // {8 if dtype == "float64" else 4}).chunk(2)
-    seconds = seconds_of(lambda: target.copy_(source))
+    seconds = seconds_of(partial(target.copy_, source))
     print(mebibytes, "MiB copied, GB/s", (source.nbytes + target.nbytes) / seconds / 1e9)
 a, b = (torch.randn(768, 768).to(torch.{dtype}) for _ in range(2))
-print("torch.mm, GFLOP/s", 2 * 768**3 / seconds_of(lambda: torch.mm(a, b)) / 1e9)
+print("torch.mm, GFLOP/s", 2 * 768**3 / seconds_of(partial(torch.mm, a, b)) / 1e9)
 '''
 
 
@@ -238,7 +243,6 @@ def _checks(spec: OperatorChecksSpec) -> str:
     function = row.way_function
     found = _definitions(row.operator)
     private = [text for name, text in found.items() if name.startswith("_")]
-    header = [line for line in _header(row.operator) if line not in ("import time", "from statistics import median")]
     recipe = [
         f"torch.manual_seed({spec.seed})",
         "drawn = inputs(3, 4, 2, torch.float64)",
@@ -250,21 +254,5 @@ def _checks(spec: OperatorChecksSpec) -> str:
         "    except RuntimeError as error:",
         '        print(check.__name__, "failed:", error)',
     ]
-    body = "\n\n\n".join([*private, found["inputs"], found[function]])
-    header = _sorted_imports({line for line in header if line.startswith(("import", "from"))})
-    return (
-        "\n".join(
-            [
-                f'"""Is the backward of {spec.operator} its derivative? {IN_THE_CHECKOUT}"""',
-                "",
-                *header,
-                "",
-                "",
-                body,
-                "",
-                "",
-                *recipe,
-            ]
-        )
-        + "\n"
-    )
+    title = f"Is the backward of {spec.operator} its derivative?"
+    return _script(title, row.operator, [*private, found["inputs"], found[function]], recipe)

@@ -6,10 +6,12 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from engine.operator_ladder.catalogue import CATALOGUE, Row, Work, offered
+from engine.operator_ladder.catalogue import CATALOGUE, offered
+from engine.operator_ladder.row import Row, Work
 from engine.operator_ladder.spec import OperatorLadderSpec
 from engine.runner.contract import field_ranges
 from pages.shared.fields import common_arguments, draw_field, field_value
+from pages.shared.operators_build import operators_or_reason
 
 OPERATOR = "operators.operator"
 SIZES = ("rows", "columns", "inner")
@@ -73,6 +75,7 @@ def current_spec() -> OperatorLadderSpec:
     values |= {name: field_value(OperatorLadderSpec, name, f"operators.{name}") for name in MEASURED}
     return OperatorLadderSpec(
         operator=row.operator,
+        is_reference=bool(operators_or_reason()),
         left_out=tuple(rung for rung in row.rungs if rung not in rungs),
         work="forward" if row.backward is None else st.session_state.get("operators.work", get_args(Work)[1]),
         **values,

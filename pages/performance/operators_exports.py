@@ -10,12 +10,14 @@ import msgspec
 
 from engine.figures.operator_svg import ladder_svg
 from engine.figures.operator_table import COLUMNS, ladder_rows, rung_notes
+from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
 from engine.figures.units import format_significant
 from engine.operator_ladder.catalogue import colour_order
 from engine.operator_ladder.results import OperatorLadder, Roofline
 from engine.operator_ladder.spec import OperatorLadderSpec, formulas_of
 from engine.script import script_for
+from engine.timing.comparison import Comparison
 from pages.performance.timing_exports import samples_csv
 from pages.shared.downloads import Download, as_json, spec_downloads
 
@@ -29,12 +31,12 @@ def downloads(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofli
         ("Everything measured (JSON)", "operator.json", "application/json", lambda: everything(ladder, roofline)),
         ("Report, offline (HTML)", "operator.html", "text/html", lambda: report(spec, ladder, roofline)),
     ]
-    comparison, order = ladder.comparison, colour_order(spec.row)
+    comparison = ladder.comparison
     if comparison is not None:
         files += [
             ("Every sample (CSV)", "samples.csv", "text/csv", lambda: samples_csv(comparison)),
-            ("Ladder, light (SVG)", "ladder.svg", "image/svg+xml", lambda: ladder_svg(comparison, "light", order)),
-            ("Ladder, dark (SVG)", "ladder-dark.svg", "image/svg+xml", lambda: ladder_svg(comparison, "dark", order)),
+            ("Ladder, light (SVG)", "ladder.svg", "image/svg+xml", lambda: _picture(spec, comparison, "light")),
+            ("Ladder, dark (SVG)", "ladder-dark.svg", "image/svg+xml", lambda: _picture(spec, comparison, "dark")),
         ]
     return (*(Download(*file) for file in files), *spec_downloads(spec, "operator_ladder"))
 
@@ -51,15 +53,15 @@ def everything(ladder: OperatorLadder, roofline: Roofline | None) -> str:
 
 def report(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline | None) -> str:
     """Picture, every rung, the ceilings, script and settings in one file that needs no network."""
-    found, order = ladder.comparison, colour_order(spec.row)
+    found = ladder.comparison
     bytes_formula, flops_formula = formulas_of(spec.row, spec.work)
     ceilings = [
         (one.name, format_significant(one.per_s / 1e9), str(one.working_set_bytes), one.code)
         for one in (roofline.ceilings if roofline else ())
     ]
     return report_html(
-        ladder_svg(found, "light", order) if found else "",
-        ladder_svg(found, "dark", order) if found else "",
+        _picture(spec, found, "light") if found else "",
+        _picture(spec, found, "dark") if found else "",
         title=f"{spec.row.title}: {spec.work}, {spec.dtype}",
         numbers=(("operations", str(ladder.flops)), ("least bytes", str(ladder.least_bytes))),
         notes=(f"Operations by formula: {flops_formula}. Least bytes: {bytes_formula}.", *rung_notes(ladder)),
@@ -70,6 +72,10 @@ def report(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline 
         spec=as_json(spec),
         script=script_for(spec),
     )
+
+
+def _picture(spec: OperatorLadderSpec, comparison: Comparison, theme: Theme) -> str:
+    return ladder_svg(comparison, theme, spec.row.rungs, colour_order(spec.row))
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

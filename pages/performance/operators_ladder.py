@@ -24,6 +24,7 @@ from pages.performance.operators_source import draw_source
 from pages.performance.operators_sweep import draw_compiled, draw_sweep
 from pages.shared.fields import common_arguments
 from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.operators_build import draw_build_progress
 from pages.shared.theme import shown_theme
 
 TABS = ("Every rung", "Memory", "Error", "Size sweep", "torch.compile", "Source", "Checks", "Your own", "How to read")
@@ -50,6 +51,8 @@ def draw_ladder(
 ) -> None:
     """Banner, both pictures, key numbers, details."""
     _draw_banner(ladder)
+    if spec.row.lesson:
+        st.caption(f":material/lightbulb: {spec.row.lesson}")
     comparison = _draw_head(spec, ladder)
     if comparison is not None:
         _draw_pictures(spec, ladder, roofline, comparison)
@@ -59,12 +62,13 @@ def draw_ladder(
 
 
 def _draw_banner(ladder: OperatorLadder) -> None:
+    """Nothing when what was measured is compiled code."""
     if ladder.is_compiled:
         return
-    st.info(
-        f"The operators run on their reference implementation in PyTorch, because {ladder.reason}. The compiled rungs "
-        f"are missing; values, gradients and checks are there.",
-        icon=":material/build_circle:",
+    draw_build_progress()
+    st.caption(
+        f"Measured on the reference implementations, because {ladder.reason}: the compiled rungs are missing; values, "
+        f"gradients and checks are there."
     )
 
 
@@ -84,7 +88,10 @@ def _draw_head(spec: OperatorLadderSpec, ladder: OperatorLadder) -> Comparison |
     if ladder.comparison is None:
         st.warning("Fewer than two rungs could be measured, so there is nothing to compare.")
         return None
-    return rebased(ladder.comparison, str(chosen))
+    found = rebased(ladder.comparison, str(chosen))
+    if found.names[0] != chosen:
+        st.caption(f"{chosen} was not measured, so speedups are against {found.names[0]}: see *Every rung*.")
+    return found
 
 
 def _draw_pictures(
@@ -94,7 +101,7 @@ def _draw_pictures(
     left, right = (st.container(), st.container()) if st.session_state.get("present") else st.columns(2, gap="medium")
     best = fastest_atlas(ladder)
     bounds = allowed_s(best, ladder, roofline) if roofline else None
-    bars = ladder_chart(comparison, theme, order=order, bounds_s=bounds)
+    bars = ladder_chart(comparison, theme, rungs=spec.row.rungs, order=order, bounds_s=bounds)
     with left:
         st.plotly_chart(bars, key="operators.chart", config=PLOT_CONFIG)
     with right:

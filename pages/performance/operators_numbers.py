@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.figures.ladder import rebased
 from engine.figures.roofline import allowed_s, is_compute_bound
-from engine.operator_ladder.catalogue import ATLAS
 from engine.operator_ladder.results import OperatorLadder, Roofline, Rung
+from engine.operator_ladder.row import ATLAS
 from pages.shared.key_numbers import KeyNumber
 
 

@@ -38,8 +38,56 @@ _ALL = (
         "Forward only, small enough for the second-level cache. Predict the step from the baseline's 16 bytes per "
         "register to AVX2's 32 and AVX-512's 64: twice each time?",
         "Compare the three atlas rungs. Where the loop waits for arithmetic, wider registers help almost in "
-        "proportion; make it 4096 x 4096 and all three meet the same memory.",
+        "proportion; make it 4096 x 4096 and all three meet the same memory. A processor without one of them says so.",
         OperatorLadderSpec(rows=256, columns=256, work="forward"),
+    ),
+    _asks(
+        "Is the article's GELU backward a derivative?",
+        "Its forward is the tanh form, its backward the slope of x σ(1.702 x), another approximation. Predict whether "
+        "gradcheck accepts it, and what its error is in eps.",
+        "Press *Run the checks* in *Checks*: gradcheck fails, and the furthest entry stands below with both values. In "
+        "*Error* the results agree with float64 while the gradients are off by five digits, for *composed* and *atlas* "
+        "alike; *built-in* has the true derivative. It is fast, and it is another function's gradient.",
+        OperatorLadderSpec(operator="gelu_sigmoid", rows=512, columns=512),
+    ),
+    _asks(
+        "How close is our gemm to the machine's peak?",
+        "Every element is used hundreds of times, so memory is not the limit. Predict how far three plain loops are "
+        "from the flat roof, and how far packed panels with a register tile are.",
+        "The rungs stand above each other: the same operations per byte, one to two orders of magnitude apart. Each "
+        "atlas rung stops below the roof of its own instruction set (the thin lines). *% of roof* is the rest.",
+        OperatorLadderSpec(operator="gemm", rows=1024, columns=256, inner=512, work="forward", rounds=9),
+    ),
+    _asks(
+        "Why is cross entropy worth fusing?",
+        "256 rows of 32 000 classes: 31 MiB of logits. Predict how many times ATen's forward and backward read or "
+        "write that much, and how many times are needed.",
+        "See *bytes moved* in *Memory*: ATen writes log-probabilities as large as the logits and saves them; the "
+        "compiled operator saves one number per row, and reads the logits once more in backward.",
+        OperatorLadderSpec(operator="cross_entropy", rows=256, columns=32000, rounds=7),
+    ),
+    _asks(
+        "GEGLU: does the number of operators decide?",
+        "Two views, a GELU and a product against one pass. Predict the speedup with backward.",
+        "Forward the composed way writes the gate's GELU and reads it again; backward it writes two halves and joins "
+        "them. *Bytes moved* counts both. The GELU itself costs the same in both.",
+        OperatorLadderSpec(operator="geglu", rows=2048, columns=512),
+    ),
+    _asks(
+        "What does dropout's mask cost?",
+        "bias, GELU, dropout and residual, 4096 x 1024. PyTorch keeps the mask for backward. Predict how many tensors "
+        "are saved, and how many when the mask is drawn again from its seed.",
+        "See *saved tensors*: the fused operator saves x, bias and a seed. The mask is a pure function of seed and "
+        "position (Philox), so backward draws it again instead of reading it.",
+        OperatorLadderSpec(operator="bias_gelu_dropout_residual", rows=4096, columns=1024, rounds=9),
+    ),
+    _asks(
+        "How wrong is bfloat16?",
+        "The same GELU in bfloat16: half the bytes. Predict the error of the result in eps of bfloat16, composed and "
+        "fused, and whether it is twice as fast.",
+        "Fused, the arithmetic is in float32 and rounded once: half an eps, the best there is. Composed, each of the "
+        "eight operators rounds, and the errors add up. Bytes halve; the conversions take arithmetic instead.",
+        OperatorLadderSpec(dtype="bfloat16"),
     ),
 )
 

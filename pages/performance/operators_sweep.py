@@ -8,8 +8,9 @@ import streamlit as st
 from engine.figures.operator_ladder import PLOT_CONFIG, ladder_chart
 from engine.figures.timing_chart import sweep_chart
 from engine.figures.units import format_time
-from engine.operator_ladder.catalogue import INDUCTOR, colour_order
+from engine.operator_ladder.catalogue import colour_order
 from engine.operator_ladder.results import OperatorSweep
+from engine.operator_ladder.row import INDUCTOR
 from engine.operator_ladder.spec import CompiledOperatorLadderSpec, OperatorLadderSpec, OperatorSweepSpec
 from pages.performance.timing_asked import asked
 from pages.shared.fields import common_arguments, draw_field, field_value
@@ -87,5 +88,6 @@ def draw_compiled(spec: OperatorLadderSpec) -> None:
         cold = "" if found.cold_s is None else f", after a first call of **{format_time(found.cold_s)}**, in no ratio"
         st.markdown(f"Compiled: **{format_time(found.seconds)}** per call{cold}.")
     if ladder.comparison is not None:
-        chart = ladder_chart(ladder.comparison, shown_theme(), order=colour_order(spec.row), bounds_s=None)
+        rungs, order = (*spec.row.rungs, INDUCTOR), colour_order(spec.row)
+        chart = ladder_chart(ladder.comparison, shown_theme(), rungs=rungs, order=order, bounds_s=None)
         st.plotly_chart(chart, key="operators.compiled.chart", config=PLOT_CONFIG)
