@@ -38,11 +38,10 @@ def _model(width: int, layers: int) -> nn.Sequential:
 
 
 def _cast(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    # Inside another autocast context cached casts of the weights would outlive the step; each is cast once anyway.
+    with torch.autocast("cpu", dtype=torch.bfloat16, cache_enabled=False):
         result: torch.Tensor = model(x)
-    # Inside another autocast context the casts of the weights would be kept from step to step.
-    torch.clear_autocast_cache()
-    return result
+        return result
 
 
 def _step(model: nn.Module, x: torch.Tensor, autocast: bool) -> Work:

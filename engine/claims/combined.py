@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -63,11 +61,10 @@ class Training:
         return self.patterns[y] + NOISE * torch.randn(many, LENGTH, FEATURES, generator=self.generator), y
 
     def logits(self, x: torch.Tensor) -> torch.Tensor:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+        # Inside another autocast context cached casts of the weights would outlive the step; each is cast once anyway.
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast, cache_enabled=False):
             found: torch.Tensor = self.model(x)
-        # Inside another autocast context the casts of the weights would be kept from step to step.
-        torch.clear_autocast_cache()
-        return found.float()
+            return found.float()
 
     def step(self) -> None:
         x, y = self.draw(self.batch)
@@ -85,19 +82,20 @@ class Training:
         return found
 
 
-@cache
-def trained(width: int, layers: int, steps: int, batch: int) -> dict[str, Training]:
-    """Every run; the first and the last after all steps, the others after one, which makes the optimizer's state."""
+def begun(width: int, layers: int, batch: int) -> dict[str, Training]:
+    """Every run after one step, which makes the optimizer's state."""
     runs = {name: Training(width, layers, batch, remedies) for name, remedies in RECIPES.items()}
-    for name, run in runs.items():
-        for _ in range(steps if name in TRAINED else 1):
-            run.step()
+    for run in runs.values():
+        run.step()
     return runs
 
 
 def counts(width: int, layers: int, steps: int, batch: int) -> dict[str, float]:
     """Accuracy of both trained runs, the most bytes that a step of each makes at once, and what stays beside them."""
-    runs = trained(width, layers, steps, batch)
+    runs = begun(width, layers, batch)
+    for name in TRAINED:
+        for _ in range(steps - 1):
+            runs[name].step()
     peaks = {name: live_bytes(run.step).peak_bytes for name, run in runs.items()}
     kept = sum(3 * parameter.nbytes for parameter in runs["all together"].model.parameters())
     return {
@@ -109,6 +107,6 @@ def counts(width: int, layers: int, steps: int, batch: int) -> dict[str, float]:
     }
 
 
-def pairs(width: int, layers: int, steps: int, batch: int) -> Pairs:
+def pairs(width: int, layers: int, batch: int) -> Pairs:
     """A training step of every run."""
-    return {"training step": {name: run.step for name, run in trained(width, layers, steps, batch).items()}}
+    return {"training step": {name: run.step for name, run in begun(width, layers, batch).items()}}

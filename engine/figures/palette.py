@@ -55,6 +55,9 @@ MARKS: dict[str, str] = {
     "unequal": "M0 2H5.2L6.2 0H8L7 2H10V4H6L5.2 6H10V8H4.2L3.2 10H1.4L2.4 8H0V6H3.4L4.2 4H0Z",
     "sigma": "M1 0H9V2H4L7 5L4 8H9V10H1V8.5L4.2 5L1 1.5Z",
     "check": "M0 5.4L1.8 3.6L3.8 5.8L8.4 .8L10 2.4L3.8 9.2Z",
+    "no_entry": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM2.2 4.2V5.8H7.8V4.2Z",
+    "span": "M0 2H1.6V4.2H8.4V2H10V8H8.4V5.8H1.6V8H0Z",
+    "hourglass": "M1 0H9L6 5L9 10H1L4 5Z",
     "half": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 2A3 3 0 0 0 5 8Z",
     "question": "M2 3A3 3 0 1 1 6 5.8V7H4V4.6A1.2 1.2 0 1 0 3.8 3ZM4 8H6V10H4Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
@@ -129,10 +132,10 @@ _MEANINGS = (
     Meaning("summed", "summed over", "#a86a00", "#f0ac33", "sigma", hatched=True),
     Meaning("claim_holds", "holds", "#00795a", "#2fc59b", "check"),
     Meaning("claim_sometimes", "holds only when", "#a86a00", "#f0ac33", "half"),
-    Meaning("claim_fails", "does not hold", "#c2002f", "#ff6b81", "cross"),
+    Meaning("claim_fails", "does not hold", "#c2002f", "#ff6b81", "no_entry"),
     Meaning("claim_open", "not decided", "#6b4fa0", "#bba2f0", "question"),
-    Meaning("claim_impossible", "could not run here", "#5d6b7c", "#93a1b3", "stub"),
-    Meaning("claimed", "claimed range", "#0064a6", "#5aaef2", "brackets"),
+    Meaning("claim_impossible", "could not run here", "#5d6b7c", "#93a1b3", "hourglass"),
+    Meaning("claimed", "claimed range", "#0064a6", "#5aaef2", "span"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 

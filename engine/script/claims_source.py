@@ -70,10 +70,9 @@ def _names_of(node: ast.stmt) -> list[str]:
     """What a statement of a module defines; of a `with`, what its body does."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return [node.name]
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return [node.targets[0].id]
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return [node.target.id]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)]
     return [name for inner in node.body for name in _names_of(inner)] if isinstance(node, ast.With) else []
 
 
