@@ -1,17 +1,8 @@
 // Compiled once per instruction set by each_instruction_set.h; hence no include guard.
+#include "cpu/row_loops.h"
 
 // Classes taken at once: their maximum, then their exponentials, while they are in the L1 cache.
 constexpr int64_t class_tile = 4096;
-
-template <typename T>
-inline const arithmetic_t<T>* widened(const T* from, arithmetic_t<T>* buffer, int64_t count) {
-  if constexpr (sizeof(T) > 2) {
-    return from;
-  } else {
-    widen(from, buffer, count);
-    return buffer;
-  }
-}
 
 template <typename A>
 inline A maximum(const A* x, int64_t count, A least) {
@@ -35,16 +26,6 @@ inline A sum_of_exponentials(const A* x, int64_t count, A largest) {
     sum += math::exp_not_positive(x[i] - largest);
   }
   return sum;
-}
-
-template <typename A>
-inline double sum_of(const A* x, int64_t count) {
-  A sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) {
-    sum += x[i];
-  }
-  return static_cast<double>(sum);
 }
 
 // log(sum(exp(x))), and sum(x) where asked for, in one pass over memory (Milakov and Gimelshein, 2018). A row of -inf

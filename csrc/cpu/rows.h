@@ -22,4 +22,9 @@ inline ScalarType arithmetic_dtype(const Tensor& x) {
   return x.scalar_type() == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
 }
 
+// The few values of a row's weights, widened once instead of for every row; dense.
+inline Tensor wide(const Tensor& parameter) {
+  return torch::stable::contiguous(torch::stable::to(parameter, arithmetic_dtype(parameter)));
+}
+
 }  // namespace atlas

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "math/numeric.h"
+#include "math/two_parts.h"
 
 namespace atlas::math {
 
@@ -31,19 +32,6 @@ ATLAS_FN double exp_not_positive(double x) {
   return x < -700.0 ? 0.0 : exp(x);
 }
 
-// A logsumexp in two parts: for logits in the thousands one float keeps too few digits to give exp(x - logsumexp).
-template <typename T>
-struct TwoParts {
-  T high;
-  T low;
-};
-
-template <typename T>
-ATLAS_FN TwoParts<T> two_parts(double value) {
-  const T high = static_cast<T>(value);
-  return {high, high - high == T(0) ? static_cast<T>(value - static_cast<double>(high)) : T(0)};
-}
-
 // mean_logit is read where smoothing is not 0 only: it is infinite where one logit is.
 ATLAS_FN double cross_entropy_loss(double logsumexp, double target_logit, double mean_logit, double smoothing) {
   const double at_target = (1.0 - smoothing) * (logsumexp - target_logit);
@@ -52,7 +40,7 @@ ATLAS_FN double cross_entropy_loss(double logsumexp, double target_logit, double
 
 template <typename T>
 ATLAS_FN T softmax_at(T logit, TwoParts<T> logsumexp) {
-  return exp_not_positive((logit - logsumexp.high) - logsumexp.low);
+  return exp_not_positive(minus(logit, logsumexp));
 }
 
 }  // namespace atlas::math

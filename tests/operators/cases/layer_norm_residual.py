@@ -1,0 +1,40 @@
+from functools import partial
+
+import torch.nn.functional as F
+
+from engine.operators import layer_norm_residual
+from tests.operators.case import Case
+
+
+def with_sum(x, residual, weight, bias):
+    summed = x + residual
+    return F.layer_norm(summed, weight.shape, weight, bias), summed
+
+
+def without_sum(x, residual, weight, bias):
+    return with_sum(x, residual, weight, bias)[0]
+
+
+def inputs(make):
+    return make(3, 5, 37), make(3, 5, 37), make(37), make(37)
+
+
+CASES = (
+    Case(
+        operator="layer_norm_residual",
+        label="with sum",
+        call=layer_norm_residual,
+        reference=with_sum,
+        inputs=inputs,
+        differentiable=(0, 1, 2, 3),
+    ),
+    Case(
+        operator="layer_norm_residual",
+        label="alone",
+        call=partial(layer_norm_residual, return_sum=False),
+        reference=without_sum,
+        inputs=inputs,
+        differentiable=(0, 1, 2, 3),
+        vmap=True,
+    ),
+)
