@@ -16,7 +16,8 @@ def without_sum(x, residual, weight, bias):
 
 
 def inputs(make):
-    return make(3, 5, 37), make(3, 5, 37), make(37), make(37)
+    """19 columns: a register of 16 and a rest; few rows, as gradgradcheck goes through every element."""
+    return make(2, 1, 19), make(2, 1, 19), make(19), make(19)
 
 
 CASES = (
