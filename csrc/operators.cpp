@@ -20,4 +20,6 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   m.def("layer_norm_residual_backward(Tensor grad, Tensor? grad_summed, Tensor summed, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)");
 
   // Optimizer steps over parameter lists
+  m.def("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] momentum_buffers, *, float lr, float momentum=0.0, float dampening=0.0, float weight_decay=0.0, bool nesterov=False, bool maximize=False, bool first=False) -> ()");
+  m.def("adamw_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_avg_sqs, Tensor(d!)[] max_exp_avg_sqs, *, int step, float lr=0.001, float beta1=0.9, float beta2=0.999, float eps=1e-08, float weight_decay=0.01, bool maximize=False) -> ()");
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from engine.operators.load import NAMESPACE, load
 
@@ -18,6 +19,19 @@ def refuse_second_derivative(operator: str) -> Callable[..., Any]:
         raise RuntimeError(f"{operator} is not twice differentiable: its backward has no derivative of its own.")
 
     return refuse
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """The fake of an operator that only writes in place."""
+
+
+def told_to_autograd(*written: Sequence[Tensor]) -> None:
+    """Raise the version of every tensor written in place, so that a backward that saved it refuses to run on it.
+
+    PyTorch does this for its own operators only. A compiled graph does it where it writes its inputs.
+    """
+    if not torch.compiler.is_compiling():
+        torch.autograd.graph.increment_version([tensor for tensors in written for tensor in tensors])
 
 
 @dataclass(frozen=True, kw_only=True)
