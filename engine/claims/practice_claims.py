@@ -51,11 +51,11 @@ PRACTICE_CLAIMS = (
         "dense matrix, dense against CSR and COO.",
         rules=(
             *(
-                CountRule(f"CSR bytes at {density}", f"CSR over dense at {density}", high=0.999)
+                CountRule(f"CSR bytes at {density}", f"CSR share of dense at {density}", high=0.999)
                 for density in ("0.1 %", "20 %", "50 %")
             ),
             *(
-                CountRule(f"COO bytes at {density}", f"COO over dense at {density}", high=0.999)
+                CountRule(f"COO bytes at {density}", f"COO share of dense at {density}", high=0.999)
                 for density in ("5 %", "20 %")
             ),
             *(
@@ -95,7 +95,7 @@ PRACTICE_CLAIMS = (
         experiment="A tanh MLP with a batch of 64: H v by two backward passes, against every row of H and then H @ v. "
         "Bytes alive at once are counted below autograd. 32 inputs with 80 hidden make 5,232 parameters.",
         rules=(
-            CountRule("memory is counted", "saved share", low=0.9),
+            CountRule("memory saved", "saved share", low=0.9),
             TimeRule("time is compared", "both ways", high=1 / 3, variant="product"),
         ),
         link=Link("autograd-graph"),
@@ -173,7 +173,7 @@ PRACTICE_CLAIMS = (
         "autocast, a checkpoint per block and inference_mode for evaluation; each remedy is also timed alone.",
         rules=(
             TimeRule("speed is measured", "training step", high=1 / 1.4, variant="all together"),
-            CountRule("memory is counted", "saved share of everything", low=0.6),
+            CountRule("memory saved", "saved share of everything", low=0.6),
             CountRule("accuracy is measured", "accuracy share all together", low=0.99),
         ),
         link=Link("timing"),

@@ -29,7 +29,7 @@ class TimedClaim(_Claim, frozen=True, kw_only=True):
 
     measured: ClassVar[bool] = True
     limits: ClassVar[Limits] = Limits(wall_s=120.0, cpu_s=240, threads=2)
-    rounds: Annotated[int, Meta(ge=5, le=41, description="interleaved rounds")] = 9
+    rounds: Annotated[int, Meta(ge=5, le=41, description="interleaved rounds")] = 15
     threads: Annotated[int, Meta(ge=1, le=2, description="torch threads; with two, wall time is judged")] = 1
 
 

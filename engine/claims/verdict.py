@@ -16,9 +16,13 @@ KINDS: tuple[Kind, ...] = ("holds", "holds only when", "does not hold", "not dec
 STATED = (
     "An exact count holds when it lies in the claimed range. A time holds when the whole 95 % band of its ratio lies "
     "in the claimed range, and does not hold when the band lies outside; a band across the limit decides nothing. "
-    "*Faster* and *slower* need a difference that is shown. All conditions hold: **holds**. Some: **holds only when**. "
+    "*Faster* and *slower* need a difference that is shown; without one they do not hold when the band leaves room for "
+    "less than 5 %, and are not decided otherwise. All conditions hold: **holds**. Some: **holds only when**. "
     "None: **does not hold**. None that is decided: **not decided**."
 )
+
+NEGLIGIBLE = 0.05
+"""A gain that the band leaves room for, and that nobody would call faster."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ def check(rule: Rule, measured: Measured) -> Check:
 def answer_time(rule: TimeRule, ratio: Ratio) -> Answer:
     """Whether the band of a ratio lies in the claimed range; faster and slower need a difference that is shown."""
     if 1.0 in (rule.low, rule.high) and not ratio.shows_a_difference:
-        return "no"
+        possible = 1 / ratio.low if rule.high == 1.0 else ratio.high
+        return "no" if possible <= 1 + NEGLIGIBLE else "open"
     if rule.low <= ratio.low and ratio.high <= rule.high:
         return "yes"
     return "no" if ratio.high < rule.low or ratio.low > rule.high else "open"

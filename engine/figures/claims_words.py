@@ -11,6 +11,7 @@ from engine.figures.units import format_bytes, format_count, format_significant
 from engine.timing.comparison import Ratio
 
 ANSWERS: dict[Answer, str] = {"yes": "holds", "no": "does not hold", "open": "not decided"}
+MOST_TOLD = 6
 ANSWER_MARKS: dict[Answer, str] = {"yes": "✓", "no": "✗", "open": "?"}
 
 
@@ -61,7 +62,8 @@ def ratio_words(ratio: Ratio) -> str:
     """How many times faster, or times the time, than the baseline, with the band."""
     low, high = format_significant(ratio.low), format_significant(ratio.high)
     if not ratio.shows_a_difference:
-        return f"no difference shown (band {low} to {high}× the time)"
+        why = ", but too few rounds agree" if ratio.is_by_chance and not ratio.low <= 1 <= ratio.high else ""
+        return f"no difference shown (band {low} to {high}× the time{why})"
     if ratio.ratio < 1:
         fast, slow = format_significant(1 / ratio.high), format_significant(1 / ratio.low)
         return f"{format_significant(1 / ratio.ratio)}× faster ({fast} to {slow})"
@@ -80,10 +82,10 @@ def found_words(check: Check) -> str:
 
 
 def figure_words(verdict: Verdict) -> str:
-    """Every check in one line: whether it holds, the clause and what was measured."""
-    return " · ".join(
-        f"{ANSWER_MARKS[check.answer]} {check.rule.clause}: {found_words(check)}" for check in verdict.checks
-    )
+    """The first checks in one line: whether it holds, the clause and what was measured."""
+    told = [f"{ANSWER_MARKS[check.answer]} {check.rule.clause}: {found_words(check)}" for check in verdict.checks]
+    more = [f"{len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else []
+    return " · ".join(told[:MOST_TOLD] + more)
 
 
 def verdict_words(verdict: Verdict) -> str:

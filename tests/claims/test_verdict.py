@@ -17,6 +17,7 @@ from engine.timing.band import ratios_to_first
 from engine.timing.comparison import Comparison, Ratio
 
 FASTER = TimeRule("in time", "both", high=1.0)
+SLOWER = TimeRule("in time", "both", low=1.0)
 SLOWER_BY = TimeRule("in time", "both", 1.15, 1.30)
 THREE_TIMES = TimeRule("in time", "both", high=1 / 3)
 
@@ -48,7 +49,11 @@ def claim_of(*rules) -> Claim:
     ("rule", "band", "answer"),
     [
         (FASTER, (0.5, 0.6, 0.7), "yes"),
-        (FASTER, (0.9, 0.97, 1.1), "no"),  # no difference shown
+        (FASTER, (0.96, 0.99, 1.1), "no"),  # no difference shown, and at most 4 % to gain
+        (FASTER, (0.8, 0.97, 1.1), "open"),  # no difference shown, but room for one
+        (SLOWER, (0.9, 1.0, 1.04), "no"),
+        (SLOWER, (0.9, 1.0, 1.2), "open"),
+        (SLOWER, (1.1, 1.2, 1.3), "yes"),
         (FASTER, (0.985, 0.99, 0.995), "no"),  # nearer to 1 than can be told
         (FASTER, (1.1, 1.2, 1.3), "no"),
         (SLOWER_BY, (1.16, 1.2, 1.29), "yes"),
