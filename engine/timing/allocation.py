@@ -17,7 +17,7 @@ from engine.timing.results import MEBIBYTE, Allocated, Allocations
 from engine.timing.rounds import compare
 from engine.timing.spec import AllocationSpec
 
-BUDGET_S = 40.0
+BUDGET_S = 16.0
 COLUMNS = 256
 
 

@@ -22,7 +22,8 @@ from engine.timing.rounds import compare
 from engine.timing.spec import CompiledTimingSpec, TimingSpec
 from engine.timing.variant import OperatorVariant, StepVariant, Variant, describe_variant
 
-BUDGET_S = 12.0
+BUDGET_S = 6.0
+MINIMUM_SAMPLE_S = 1e-3
 NOT_RUN = "one of the two did not run"
 Results = dict[str, Tensor]
 
@@ -57,6 +58,7 @@ def _measure(spec: TimingSpec | CompiledTimingSpec, compiled: tuple[bool, bool],
             rounds=spec.rounds,
             threads=(spec.a.threads, spec.b.threads),
             warm_up_rounds=spec.warm_up_rounds,
+            minimum_sample_s=MINIMUM_SAMPLE_S,
             budget_s=BUDGET_S,
             on_progress=lambda stage, fraction: progress(stage, 0.3 + 0.7 * fraction),
         )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from engine.timing.catalogue import TITLES
+from engine.timing.catalogue import CATALOGUE, TITLES, Operator
 from engine.timing.spec import ALLOCATING, AllocationSpec, TimingSpec
 from engine.timing.variant import OperatorVariant, complaints
 from pages.performance.timing_steps import draw_steps, step_values, step_variant
@@ -18,6 +18,9 @@ SECTIONS = ("Operators", "Model steps", "Fresh or reused output")
 SIDES = ("a", "b")
 DETAILS = ("dtype", "layout", "mode", "work", "output", "threads")
 SIZES = ("rows", "columns")
+IMAGE_SIZES = {"images": 8, "channels": 32}
+"""What rows and columns are called for images, with what they begin at."""
+MOST_IMAGES = 256
 MEASURING = ("rounds", "warm_up_rounds", "seed")
 ALLOCATION = ("smallest_mib", "largest_mib", "points", "dtype", "rounds", "seed")
 DEFAULT_TITLES = {"a": "GELU, tanh", "b": "GELU, composed of elementary operators"}
@@ -82,9 +85,15 @@ def _draw_operators() -> None:
                     draw_field(OperatorVariant, name, f"timing.{side}.{name}")
             for note in _settled(side)[1]:
                 st.caption(note)
-    for column, name in zip(st.columns(2, gap="small"), SIZES, strict=True):
-        with column:
-            draw_field(OperatorVariant, name, f"timing.{name}")
+    takes_images = [_operator(side).takes_images for side in SIDES]
+    if not all(takes_images):
+        for column, name in zip(st.columns(2, gap="small"), SIZES, strict=True):
+            with column:
+                draw_field(OperatorVariant, name, f"timing.{name}")
+    if any(takes_images):
+        for column, (name, default) in zip(st.columns(2, gap="small"), IMAGE_SIZES.items(), strict=True):
+            with column:
+                st.number_input(name, 1, MOST_IMAGES, default, **common_arguments(f"timing.{name}", "of 32×32 pixels"))
 
 
 def _draw_allocation() -> None:
@@ -110,9 +119,8 @@ def operator_variant(side: str) -> OperatorVariant:
 def _settled(side: str) -> tuple[dict[str, Any], list[str]]:
     """(fields, what was left out and why)."""
     fields: dict[str, Any] = {name: field_value(OperatorVariant, name, f"timing.{side}.{name}") for name in DETAILS}
-    fields |= {name: field_value(OperatorVariant, name, f"timing.{name}") for name in SIZES}
-    title = str(st.session_state.get(f"timing.{side}.operator") or DEFAULT_TITLES[side])
-    fields["operator"] = TITLES[title]
+    row = _operator(side)
+    fields |= {"operator": row.name} | _sizes(row)
     notes: list[str] = []
     if fields["work"] != "forward" and fields["mode"] in ("no_grad", "inference_mode"):
         notes.append(f"{fields['mode']} records no graph: mode grad is used for the backward.")
@@ -121,8 +129,21 @@ def _settled(side: str) -> tuple[dict[str, Any], list[str]]:
         found = complaints(_unchecked(fields))
         if name in found:
             fields[name] = FALLBACKS[name]
-            notes.append(f"`{name}` {found[name]}".replace("`", ""))
+            notes.append(f"{name} {found[name]} Until then it is {FALLBACKS[name]}.")
     return fields, notes
+
+
+def _operator(side: str) -> Operator:
+    title = str(st.session_state.get(f"timing.{side}.operator") or DEFAULT_TITLES[side])
+    return CATALOGUE[TITLES[title]]
+
+
+def _sizes(row: Operator) -> dict[str, Any]:
+    """Rows and columns, which of images are their number and channels and have controls of their own."""
+    if not row.takes_images:
+        return {name: field_value(OperatorVariant, name, f"timing.{name}") for name in SIZES}
+    read = (st.session_state.get(f"timing.{name}", default) for name, default in IMAGE_SIZES.items())
+    return dict(zip(SIZES, read, strict=True))
 
 
 def _unchecked(fields: dict[str, Any]) -> OperatorVariant:
@@ -140,7 +161,8 @@ def operator_values(spec: TimingSpec) -> dict[str, object]:
         assert isinstance(variant, OperatorVariant)
         values[f"timing.{side}.operator"] = variant.row.title
         values |= {f"timing.{side}.{name}": getattr(variant, name) for name in DETAILS}
-        values |= {f"timing.{name}": getattr(variant, name) for name in SIZES}
+        named = zip(IMAGE_SIZES if variant.row.takes_images else SIZES, SIZES, strict=True)
+        values |= {f"timing.{shown}": getattr(variant, name) for shown, name in named}
     return values
 
 

@@ -15,7 +15,7 @@ from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_model, draw_model_controls
 
 Change = Callable[[ModelSpec], ModelSpec]
-AS_SET = "the model as set below"
+AS_SET = "as set below"
 DEFAULTS = {"a": AS_SET, "b": "checkpoint each block"}
 DEPTHS = ("depth", "layers", "steps")
 
