@@ -42,67 +42,80 @@ void multiply_panel(const T* left, const T* right, int64_t depth, const MatrixVi
   }
 }
 
-// Cuts `total` into as few parts of at most `most` as possible, all of nearly one size; part i is [at(i), at(i + 1)).
-struct Parts {
-  int64_t total, count;
-  Parts(int64_t whole, int64_t most) : total(whole), count((whole + most - 1) / most) {}
-  int64_t at(int64_t i) const {
-    return total / count * i + std::min(i, total % count);
-  }
-};
-
+// c = or += a times the packed columns, for the panels of rows [begin, end).
 template <typename Layout, typename T, typename To>
-void multiply_rows(const MatrixView<const T>& a, const To* right, const MatrixView<To>& c, bool add) {
-  To* left = static_cast<To*>(pack_buffer(PackedSide::left, tile_rows * row_pitch<To> * sizeof(To)));
-  pack_rows<Layout>(a, left);
-  multiply_panel<To, Layout>(left, right, a.columns, c, add);
+void multiply_panels(
+    const MatrixView<const T>& a, const To* right, const MatrixView<To>& c, bool add, const Parts& panels, int64_t begin,
+    int64_t end) {
+  To* left = static_cast<To*>(pack_buffer(PackedSide::left, Layout::at_once * Layout::panel * sizeof(To)));
+  for (int64_t first = begin; first < end; first += Layout::at_once) {
+    const int64_t last = std::min(end, first + Layout::at_once);
+    pack_panels<Layout>(a, panels, first, last, left);
+    for (int64_t i = first; i < last; ++i) {
+      const auto into = part_of(c, panels.at(i), panels.at(i + 1) - panels.at(i), 0, c.columns);
+      multiply_panel<To, Layout>(left + (i - first) * Layout::panel, right, a.columns, into, add);
+    }
+  }
 }
 
-template <typename T>
-MatrixView<T> part_of(const MatrixView<T>& x, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  return {x.data + row * x.row_stride + column * x.column_stride, rows, columns, x.row_stride, x.column_stride};
+// c = or += a b, for a depth and a number of columns whose packed B fits `right` and the caches.
+template <typename Layout, typename T, typename To>
+void multiply_packed_block(
+    const MatrixView<const T>& a, const MatrixView<const T>& b, To* right, const MatrixView<To>& c, bool add) {
+  const int64_t depth = b.rows;
+  const Parts rows(c.rows, tile_rows);
+  const bool share_rows = rows.count >= torch::stable::get_num_threads();
+  const auto pack = [&](int64_t begin, int64_t end) {
+    const int64_t column = begin * tile_columns<To>, last = std::min(b.columns, end * tile_columns<To>);
+    pack_columns(part_of(b, 0, depth, column, last - column), right + column * depth);
+    if (!share_rows) {
+      multiply_panels<Layout>(
+          a, right + column * depth, part_of(c, 0, c.rows, column, last - column), add, rows, 0, rows.count);
+    }
+  };
+  const int64_t panels = (b.columns + tile_columns<To> - 1) / tile_columns<To>;
+  torch::stable::parallel_for(0, panels, 1 + packed_grain / (depth * tile_columns<To>), pack);
+  if (share_rows) {
+    torch::stable::parallel_for(
+        0, rows.count, 1 + packed_grain / (tile_rows * b.columns * depth), [&](int64_t begin, int64_t end) {
+          multiply_panels<Layout>(a, right, c, add, rows, begin, end);
+        });
+  }
 }
 
-// Multiply-adds a thread takes at least.
-constexpr int64_t packed_grain = int64_t{1} << 18;
-
-// c = a b, sums in c's type. Threads share out columns of B while packing and rows of A while multiplying: how many
-// there are changes no sum.
+// c = a b, sums in c's type and over k in one order: how many threads there are changes none. Threads share out the
+// columns of B while packing and the rows of A while multiplying, or the columns for both where there are few rows.
 template <typename T, typename To>
-void packed(const MatrixView<const T>& a, const MatrixView<const T>& b, const MatrixView<To>& c) {
+void packed_matrices(const MatrixView<const T>& a, const MatrixView<const T>& b, const MatrixView<To>& c) {
   const Parts depths(a.columns, max_depth<To>);
-  const int64_t deepest = depths.at(1);
-  const int64_t fitting = l2_cache_bytes() / 2 / sizeof(To) / deepest / tile_columns<To> * tile_columns<To>;
-  const Parts row_panels(c.rows, tile_rows);
-  const int64_t width = std::max<int64_t>(fitting, tile_columns<To>);
-  const int64_t widest = std::min((c.columns + tile_columns<To> - 1) / tile_columns<To> * tile_columns<To>, width);
-  To* right = static_cast<To*>(pack_buffer(PackedSide::right, widest * deepest * sizeof(To)));
+  const int64_t deepest = depths.at(1), all_columns = Parts(c.columns, tile_columns<To>).count * tile_columns<To>;
+  const int64_t cached = l2_cache_bytes() / 2 / sizeof(To) / deepest / tile_columns<To> * tile_columns<To>;
+  const int64_t width = std::clamp<int64_t>(cached, tile_columns<To>, all_columns);
+  To* right = static_cast<To*>(pack_buffer(PackedSide::right, width * deepest * sizeof(To)));
+  const bool transposed = a.row_stride == 1 && a.column_stride != 1;
+  const auto multiply = transposed ? multiply_packed_block<RowsTogether<To>, T, To>
+                                   : multiply_packed_block<RowsApart<To>, T, To>;
   for (int64_t column = 0; column < c.columns; column += width) {
     const int64_t columns = std::min(width, c.columns - column);
     for (int64_t d = 0; d < depths.count; ++d) {
       const int64_t k = depths.at(d), depth = depths.at(d + 1) - k;
-      const int64_t panels = (columns + tile_columns<To> - 1) / tile_columns<To>;
-      torch::stable::parallel_for(
-          0, panels, 1 + packed_grain / (depth * tile_columns<To>), [&](int64_t begin, int64_t end) {
-            for (int64_t j = begin * tile_columns<To>; j < std::min(columns, end * tile_columns<To>);
-                 j += tile_columns<To>) {
-              const int64_t taken = std::min<int64_t>(tile_columns<To>, columns - j);
-              pack_columns(part_of(b, k, depth, column + j, taken), right + j * depth);
-            }
-          });
-      torch::stable::parallel_for(
-          0, row_panels.count, 1 + packed_grain / (tile_rows * columns * depth), [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-              const int64_t row = row_panels.at(i), rows = row_panels.at(i + 1) - row;
-              const auto left = part_of(a, row, rows, k, depth);
-              const auto into = part_of(c, row, rows, column, columns);
-              if (a.row_stride == 1 && a.column_stride != 1) {
-                multiply_rows<RowsTogether<To>>(left, right, into, d > 0);
-              } else {
-                multiply_rows<RowsApart<To>>(left, right, into, d > 0);
-              }
-            }
-          });
+      multiply(
+          part_of(a, 0, a.rows, k, depth), part_of(b, k, depth, column, columns), right,
+          part_of(c, 0, c.rows, column, columns), d > 0);
     }
+  }
+}
+
+template <typename T, typename To>
+void packed(const MatrixView<const T>& a, const MatrixView<const T>& b, const MatrixView<To>& c) {
+  const bool runs_in_a = a.row_stride == 1 || a.column_stride == 1;
+  const bool runs_in_b = b.row_stride == 1 || b.column_stride == 1;
+  if (c.columns == 1 && runs_in_a) {
+    times_vector(a, b.data, b.row_stride, c.data, c.row_stride);
+  } else if (c.rows == 1 && runs_in_b) {
+    const MatrixView<const T> turned{b.data, b.columns, b.rows, b.column_stride, b.row_stride};
+    times_vector(turned, a.data, a.column_stride, c.data, c.column_stride);
+  } else {
+    packed_matrices(a, b, c);
   }
 }

@@ -31,14 +31,18 @@ constexpr int64_t max_depth = depth_bytes / sizeof(T);
 template <typename T>
 constexpr int64_t row_pitch = (depth_bytes + 64) / sizeof(T);
 
-// How a panel of A lies: element (row, k) at row * row_step + k * depth_step; both known to the compiler.
+// How a panel of A lies: element (row, k) at row * row_step + k * depth_step; both known to the compiler. Panels are
+// packed `at_once`: one, into L1, where memory is read along rows; more where it is read across them, in longer runs.
 template <typename T>
 struct RowsApart {  // each row is one run, as in a row-major A
-  static constexpr int64_t row_step = row_pitch<T>, depth_step = 1;
+  static constexpr int64_t row_step = row_pitch<T>, depth_step = 1, at_once = 1;
+  static constexpr int64_t panel = tile_rows * row_pitch<T>;  // elements
 };
 template <typename T>
 struct RowsTogether {  // the rows' values of one k are one run, as in a transposed A
-  static constexpr int64_t row_step = 1, depth_step = tile_rows;
+  static constexpr int64_t row_step = 1, depth_step = tile_rows, at_once = 16;
+  static constexpr int64_t copied = (tile_rows + lanes<T> - 1) / lanes<T> * lanes<T>;  // whole vectors, past the tile
+  static constexpr int64_t panel = tile_rows * max_depth<T> + copied;
 };
 
 template <typename T>
@@ -56,6 +60,11 @@ inline void store(T* to, const vector_t<T>& value) {
 // c[row * c_row + column], column < vectors * lanes; `add` to what is there or overwrite it. B's rows are b_step apart.
 template <typename T, typename Layout, int rows, int vectors>
 void multiply_tile(const T* a, const T* b, int64_t b_step, int64_t depth, T* c, int64_t c_row, bool add) {
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < vectors; ++j) {
+      __builtin_prefetch(c + i * c_row + j * lanes<T>, 1);  // there by the time the sums are
+    }
+  }
   vector_t<T> sum[rows][vectors] = {};
 #pragma GCC unroll 4
   for (int64_t k = 0; k < depth; ++k) {

@@ -36,7 +36,7 @@ def gemm(a: Tensor, b: Tensor, kernel: Kernel = "packed") -> Tensor:
 
 
 def _batched(a: Tensor, b: Tensor, kernel: Kernel) -> Tensor:
-    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # type: ignore[no-untyped-call]
     left = a.expand(*lead, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
     right = b.expand(*lead, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
     if math.prod(lead) == 0:
