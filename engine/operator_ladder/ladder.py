@@ -165,6 +165,8 @@ def _with_errors(rung: Rung, prepared: Prepared, wanted: Results, eps: float) ->
 
 
 def _with_memory(rung: Rung, prepared: Prepared, problem: Problem) -> Rung:
+    if problem.row.is_step:
+        prepared.work()  # the first step of torch.optim allocates its state
     saved, saved_bytes = saved_by(prepared.work) if problem.with_backward else (None, None)
     return msgspec.structs.replace(
         rung,

@@ -145,4 +145,85 @@ _ROWWISE = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*_ACTIVATIONS, *_MATRIX, *_ROWWISE)
+_NORMS_AND_SUMS = (
+    Row(
+        operator="layer_norm_residual",
+        title="layer norm of x + residual",
+        computes="layer_norm(x + residual) · weight + bias",
+        ways=(
+            Way(
+                COMPOSED,
+                "s = x + residual; (s - s.mean(-1)) * rstd(s) * weight + bias",
+                "composed",
+            ),
+            Way(BUILT_IN, "F.layer_norm(x + residual, (columns,), weight, bias)", "built_in"),
+            *atlas_ways("layer_norm_residual(x, residual, weight, bias)"),
+        ),
+        default=(4096, 1024, 1),
+        forward=Cost(
+            "3 * rows * columns * item + 2 * columns * item",
+            ((_EACH, "x = x + residual; sum + x; d = x - mean; square + d * d; d * rstd * weight + bias"),),
+        ),
+        backward=Cost(
+            "3 * rows * columns * item + 3 * columns * item",
+            (
+                (
+                    _EACH,
+                    "normal = (x - mean) * rstd; to_weight + grad * normal; to_bias + grad; g = grad * weight; "
+                    "first + g; second + g * normal; rstd * (g - mean_first - normal * mean_second)",
+                ),
+            ),
+        ),
+    ),
+    Row(
+        operator="weighted_row_sum",
+        title="weighted sum of each row",
+        computes="(x · weights) summed over columns",
+        ways=(
+            Way("row loop", "torch.stack([(row * weights).sum() for row in x])", "row_loop", is_slow=True),
+            Way(COMPOSED, "(x * weights).sum(1)", "composed"),
+            Way(BUILT_IN, "x @ weights", "built_in"),
+            *atlas_ways("weighted_row_sum(x, weights)"),
+        ),
+        default=(1000, 200, 1),
+        forward=Cost("rows * columns * item + columns * item + rows * item", ((_EACH, "sum + x * weight"),)),
+        backward=Cost(
+            "2 * rows * columns * item + 2 * columns * item + rows * item",
+            ((_EACH, "grad * weight; to_weight + grad * x"),),
+        ),
+    ),
+)
+
+
+def _steps(name: str, optimizer: str, statements: str, tensors: int) -> Row:
+    """An optimizer step over lists; `tensors` of a parameter's size are read or written."""
+    return Row(
+        operator=name,
+        title=f"one step of {optimizer}",
+        computes=f"torch.optim.{optimizer}, one step over a list of parameters",
+        ways=(
+            Way(COMPOSED, f"{optimizer}(params, foreach=False).step()", "composed"),
+            Way("foreach", f"{optimizer}(params, foreach=True).step()", "foreach"),
+            Way(BUILT_IN, f"{optimizer}(params, fused=True).step()", "built_in"),
+            *atlas_ways(f"{name}(params, grads, ...)"),
+        ),
+        sizes=("tensors", "elements of each", ""),
+        default=(300, 1024, 1),
+        forward=Cost(f"{tensors} * rows * columns * item", ((_EACH, statements),)),
+        backward=None,
+        reference="composed",
+        is_step=True,
+    )
+
+
+_STEPS = (
+    _steps("sgd_step_", "SGD", "buffer = momentum * buffer + grad; p - lr * buffer", 5),
+    _steps(
+        "adamw_step_",
+        "AdamW",
+        "p = p * decay; m = m + w * (grad - m); v = b * v + c * grad * grad; p - step * m / (sqrt(v) / r + eps)",
+        7,
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*_ACTIVATIONS, *_MATRIX, *_ROWWISE, *_NORMS_AND_SUMS, *_STEPS)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, get_args
 
+import msgspec
 import streamlit as st
 
 from engine.operator_ladder.catalogue import CATALOGUE, offered
 from engine.operator_ladder.row import Row, Work
-from engine.operator_ladder.spec import OperatorLadderSpec
-from engine.runner.contract import field_ranges
+from engine.operator_ladder.spec import OperatorLadderSpec, Size
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.operators_build import operators_or_reason
 
@@ -24,9 +25,9 @@ def draw_controls() -> None:
     st.selectbox("operator", names, index=0, **common_arguments(OPERATOR, "torch.ops.atlas.*, as csrc has them"))
     row = current_row()
     st.caption(f"`{row.computes}`")
-    for name, label, default in zip(SIZES, row.sizes, row.default, strict=True):
+    for name, label in zip(SIZES, row.sizes, strict=True):
         if label:
-            _draw_size(row, name, label, default)
+            draw_field(sizes_of(row.operator), name, size_key(row, name), label=label)
     draw_field(OperatorLadderSpec, "dtype", "operators.dtype")
     _draw_work(row)
     draw_field(OperatorLadderSpec, "threads", "operators.threads")
@@ -53,10 +54,11 @@ def rungs_key(row: Row) -> str:
     return f"operators.{row.operator}.rungs"
 
 
-def _draw_size(row: Row, name: str, label: str, default: int) -> None:
-    allowed = field_ranges(OperatorLadderSpec)[name]
-    low, high = int(allowed.low or 1), int(allowed.high or 1)
-    st.number_input(label, low, high, default, 1, **common_arguments(size_key(row, name), ""))
+@cache
+def sizes_of(operator: str) -> type[msgspec.Struct]:
+    """The sizes of an operator as fields, with its own defaults and the ranges of the spec."""
+    fields = [(name, Size, default) for name, default in zip(SIZES, CATALOGUE[operator].default, strict=True)]
+    return msgspec.defstruct(f"Sizes of {operator}", fields, frozen=True)
 
 
 def _draw_work(row: Row) -> None:
@@ -67,10 +69,11 @@ def _draw_work(row: Row) -> None:
 def current_spec() -> OperatorLadderSpec:
     """What the controls describe; ValueError in words where it cannot be run."""
     row = current_row()
-    sizes = zip(SIZES, row.sizes, row.default, strict=True)
+    kind = sizes_of(row.operator)
     rungs = st.session_state.get(rungs_key(row), row.rungs)
     values: dict[str, Any] = {
-        name: st.session_state.get(size_key(row, name), default) if label else 1 for name, label, default in sizes
+        name: field_value(kind, name, size_key(row, name)) if label else 1
+        for name, label in zip(SIZES, row.sizes, strict=True)
     }
     values |= {name: field_value(OperatorLadderSpec, name, f"operators.{name}") for name in MEASURED}
     return OperatorLadderSpec(

@@ -82,6 +82,23 @@ _ALL = (
         OperatorLadderSpec(operator="bias_gelu_dropout_residual", rows=4096, columns=1024, rounds=9),
     ),
     _asks(
+        "300 small tensors: what does one AdamW pass save?",
+        "300 parameters of 1 024 elements. The arithmetic is the same in every rung. Predict the factor between a loop "
+        "over parameters, `foreach`, `fused=True` and one pass over all lists.",
+        "The elements take microseconds; the rest is calls. The loop makes a dozen operator calls per parameter, "
+        "foreach a dozen in all, fused one call whose work per tensor is still large. Give it 4 tensors of 65 536 "
+        "elements and the rungs meet at memory.",
+        OperatorLadderSpec(operator="adamw_step_", rows=300, columns=1024, work="forward"),
+    ),
+    _asks(
+        "Layer norm: what is left to win?",
+        "x + residual, then a layer norm, 4096 x 1024. ATen's layer norm is one operator already. Predict the speedup "
+        "of fusing the sum into it.",
+        "Only the sum can be saved: one tensor less is written and read. See *moved* in *Memory*; the composed formula "
+        "shows what ATen has fused already.",
+        OperatorLadderSpec(operator="layer_norm_residual", rows=4096, columns=1024, rounds=9),
+    ),
+    _asks(
         "How wrong is bfloat16?",
         "The same GELU in bfloat16: half the bytes. Predict the error of the result in eps of bfloat16, composed and "
         "fused, and whether it is twice as fast.",
