@@ -50,8 +50,12 @@ def sources_of(operator: str) -> tuple[Source, ...]:
 
 
 def _named(path: Path, operator: str) -> bool:
+    """By its name, or because it binds the operator beside others."""
     name = operator.rstrip("_")
-    return path.is_file() and (path.stem == name or path.stem.startswith(f"{name}_"))
+    if not path.is_file():
+        return False
+    is_its_own = path.stem == name or path.stem.startswith(f"{name}_")
+    return is_its_own or f'm.impl("{operator}"' in path.read_text(encoding="utf-8")
 
 
 def _included(path: Path) -> Iterator[Path]:

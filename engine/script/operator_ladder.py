@@ -102,13 +102,17 @@ ALWAYS = ("import time", "from functools import partial", "from statistics impor
 
 def _header(operator: str, body: str) -> tuple[list[str], list[str]]:
     """(imports, constants) of the operator's file that `body` uses, and what the script itself needs."""
-    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
-    kept = [node for node in ast.parse(_text_of(operator)).body if isinstance(node, ast.Import | ast.ImportFrom)]
-    kept += [node for node in ast.parse("\n".join(ALWAYS)).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    tree = ast.parse(_text_of(operator)).body
+    used = _names_in(ast.parse(body))
+    constants = [node for node in tree if isinstance(node, ast.Assign) and _names_in(node) & used]
+    used = used.union(*map(_names_in, constants))
+    kept = [n for n in (*tree, *ast.parse("\n".join(ALWAYS)).body) if isinstance(n, ast.Import | ast.ImportFrom)]
     imports = {ast.unparse(node) for node in kept if {alias.asname or alias.name for alias in node.names} & used}
-    assigned = [node for node in ast.parse(_text_of(operator)).body if isinstance(node, ast.Assign)]
-    names = [(node, {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}) for node in assigned]
-    return _sorted_imports(imports), [ast.unparse(node) for node, mentioned in names if mentioned & used]
+    return _sorted_imports(imports), [ast.unparse(node) for node in constants]
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
 
 
 def _sorted_imports(lines: set[str]) -> list[str]:
