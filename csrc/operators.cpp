@@ -18,6 +18,8 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   m.def("cross_entropy_backward(Tensor grad, Tensor logits, Tensor target, Tensor logsumexp, float label_smoothing, int ignore_index) -> Tensor");
   m.def("layer_norm_residual(Tensor x, Tensor residual, Tensor weight, Tensor bias, float eps=1e-5) -> (Tensor, Tensor, Tensor, Tensor)");
   m.def("layer_norm_residual_backward(Tensor grad, Tensor? grad_summed, Tensor summed, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)");
+  m.def("weighted_row_sum(Tensor x, Tensor weights) -> Tensor");
+  m.def("weighted_row_sum_backward(Tensor grad, Tensor x, Tensor weights) -> (Tensor, Tensor)");
 
   // Optimizer steps over parameter lists
   m.def("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] momentum_buffers, *, float lr, float momentum=0.0, float dampening=0.0, float weight_decay=0.0, bool nesterov=False, bool maximize=False, bool first=False) -> ()");

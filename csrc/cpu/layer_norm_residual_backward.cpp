@@ -24,23 +24,6 @@ void expect_statistic(const char* name, const Tensor& statistic, int64_t rows) {
       shape_text(statistic));
 }
 
-// Rows whose shares of the gradients of weight and bias are added up one after another. By the number of rows only, so
-// that the order of every addition is the same for any number of threads.
-int64_t rows_per_block(int64_t rows) {
-  return std::clamp<int64_t>((rows + 63) / 64, 8, 256);
-}
-
-template <typename T, typename A>
-void add_blocks(const A* partial, int64_t blocks, int64_t apart, T* total, int64_t columns) {
-  for (int64_t i = 0; i < columns; ++i) {
-    double sum = 0;
-    for (int64_t block = 0; block < blocks; ++block) {
-      sum += static_cast<double>(partial[block * apart + i]);
-    }
-    total[i] = static_cast<T>(static_cast<A>(sum));
-  }
-}
-
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_residual_backward(
@@ -66,7 +49,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_residual_backward(
   Tensor grad_x = fresh_like(summed);
   Tensor grad_weight = torch::stable::new_empty(weight, {columns}), grad_bias = torch::stable::new_empty(weight, {columns});
   const int64_t per_block = rows_per_block(rows), blocks = (rows + per_block - 1) / per_block;
-  Tensor partial = torch::stable::new_zeros(summed, {blocks, 2, columns}, arithmetic_dtype(summed));
+  const Tensor partial = torch::stable::new_zeros(summed, {blocks, 2, columns}, arithmetic_dtype(summed));
   for_floating(op, summed.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     using A = baseline::arithmetic_t<T>;

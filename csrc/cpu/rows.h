@@ -24,7 +24,27 @@ inline ScalarType arithmetic_dtype(const Tensor& x) {
 
 // The few values of a row's weights, widened once instead of for every row; dense.
 inline Tensor wide(const Tensor& parameter) {
-  return torch::stable::contiguous(torch::stable::to(parameter, arithmetic_dtype(parameter)));
+  const ScalarType dtype = arithmetic_dtype(parameter);
+  const Tensor same = parameter.scalar_type() == dtype ? parameter : torch::stable::to(parameter, dtype);
+  return same.is_contiguous() ? same : torch::stable::contiguous(same);
+}
+
+// Rows whose shares of a sum over all rows are added up one after another. By the number of rows only, so
+// that the order of every addition is the same for any number of threads.
+inline int64_t rows_per_block(int64_t rows) {
+  return std::clamp<int64_t>((rows + 63) / 64, 8, 256);
+}
+
+// The blocks' shares in order, in double.
+template <typename T, typename A>
+void add_blocks(const A* partial, int64_t blocks, int64_t apart, T* total, int64_t columns) {
+  for (int64_t i = 0; i < columns; ++i) {
+    double sum = 0;
+    for (int64_t block = 0; block < blocks; ++block) {
+      sum += static_cast<double>(partial[block * apart + i]);
+    }
+    total[i] = static_cast<T>(static_cast<A>(sum));
+  }
 }
 
 }  // namespace atlas
