@@ -10,6 +10,17 @@ namespace atlas::cuda {
 constexpr int strip = 32;          // columns of a block
 constexpr int strip_walkers = 8;   // threads that share a column
 
+// A tensor's own values, for part_sums.
+template <typename T>
+struct Stored {
+  const T* values;
+  int64_t columns;
+
+  ATLAS_FN arithmetic_t<T> operator()(int64_t row, int64_t column) const {
+    return static_cast<arithmetic_t<T>>(values[row * columns + column]);
+  }
+};
+
 // of_parts (parts, columns); block (strip, part). value(row, column) -> A.
 template <typename A, typename Value>
 __global__ void part_sums(Value value, A* of_parts, int64_t rows, int64_t columns, int64_t rows_of_each) {

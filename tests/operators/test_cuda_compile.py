@@ -1,0 +1,120 @@
+"""Every .cu compiled by nvcc against this PyTorch's headers, what its kernels take, and whether it all links."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.operators.library import SOURCES, find_nvcc
+from engine.operators.resources import (
+    ARCHITECTURES,
+    FLAGS,
+    KernelResources,
+    built_resources,
+    compile_kernels,
+    kernel_files,
+    kernel_resources,
+    parse_report,
+    short_name,
+)
+
+MOST_REGISTERS = 128
+"""Of a thread, so that a block of 512 finds room on a multiprocessor of 65536."""
+ONLY_WITH_CUDA = {"aoti_torch_get_current_cuda_stream"}
+"""What a PyTorch built for CUDA adds to the interface the operators call."""
+
+with_nvcc = pytest.mark.skipif(find_nvcc() is None, reason="no nvcc on this machine")
+
+
+def test_a_report_is_read():
+    report = """
+ptxas info    : Compiling entry function 'void atlas::cuda::sums<c10::Half, 8>(c10::Half const*, long)' for 'sm_90'
+ptxas info    : Function properties for void atlas::cuda::sums<c10::Half, 8>(c10::Half const*, long)
+    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 64 registers, used 1 barriers, 27136 bytes smem, 440 bytes cmem[0]
+ptxas info    : Compiling entry function '_Z5plainPf' for 'sm_80'
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 7 registers, 360 bytes cmem[0]
+"""
+    first, second = parse_report(report, "sums.cu")
+    assert first == KernelResources(
+        source="sums.cu",
+        kernel="sums<Half, 8>",
+        architecture="sm_90",
+        registers=64,
+        shared_bytes=27136,
+        stack_bytes=8,
+        spilled_bytes=16,
+    )
+    assert (second.kernel, second.registers, second.shared_bytes, second.spilled_bytes) == ("_Z5plainPf", 7, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("signature", "name"),
+    [
+        (
+            "void atlas::cuda::map_kernel<float, atlas::cuda::Gelu, float>(atlas::cuda::Gelu, float*)",
+            "map_kernel<float, Gelu, float>",
+        ),
+        ("atlas::cuda::plain(int (*)(float), long)", "plain"),
+        ("_Z5plainPf", "_Z5plainPf"),
+    ],
+)
+def test_a_kernel_is_named_shortly(signature: str, name: str):
+    assert short_name(signature) == name
+
+
+@pytest.fixture(scope="module")
+def resources() -> tuple[KernelResources, ...]:
+    return kernel_resources()
+
+
+@with_nvcc
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_file_compiles_for_every_architecture(resources, capsys):
+    assert {(row.source, row.architecture) for row in resources} == {
+        (path.name, architecture) for path in kernel_files() for architecture in ARCHITECTURES
+    }
+    assert built_resources() == resources
+    with capsys.disabled():
+        print("\nregisters  shared B  spilled B  kernel")
+        for row in sorted(resources, key=lambda row: -row.registers):
+            print(f"{row.registers:9d} {row.shared_bytes:9d} {row.spilled_bytes:10d}  {row.architecture} {row.kernel}")
+
+
+@with_nvcc
+@pytest.mark.slow
+def test_no_kernel_spills_and_a_block_finds_room(resources):
+    assert [row for row in resources if row.spilled_bytes > 0] == []
+    assert [row for row in resources if row.registers > MOST_REGISTERS or row.shared_bytes > 48 * 1024] == []
+
+
+@with_nvcc
+@pytest.mark.slow
+def test_the_library_would_link(resources, tmp_path: Path):
+    """Against this PyTorch nothing is missing but what only a PyTorch built for CUDA has."""
+    folder = Path(torch.__file__).parent
+    nvcc, checks = str(find_nvcc()), str(tmp_path / "arguments.o")
+    command = [
+        nvcc,
+        "-c",
+        str(SOURCES / "arguments.cpp"),
+        "-o",
+        checks,
+        *FLAGS,
+        f"-I{SOURCES}",
+        f"-I{folder / 'include'}",
+    ]
+    subprocess.run(command, capture_output=True, check=True)
+    command = [nvcc, "-shared", "-o", str(tmp_path / "operators.so"), checks]
+    command += [str(compile_kernels(path)) for path in kernel_files()]
+    command += ["-Xlinker", "--no-undefined", f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    missing = set(re.findall(r"undefined reference to [`']([^`']+)'", said))
+    assert missing == ONLY_WITH_CUDA, said
+    assert re.findall(r"^(?!collect2).*\berror: .*", said, re.M) == []
