@@ -20,6 +20,12 @@ struct SgdFactors {
   bool nesterov, maximize, first;
 };
 
+template <typename T>
+SgdFactors<T> sgd_factors(
+    double lr, double momentum, double dampening, double weight_decay, bool nesterov, bool maximize, bool first) {
+  return {T(lr), T(momentum), T(1 - dampening), T(weight_decay), nesterov, maximize, first};
+}
+
 // What the parameter moves along, without momentum.
 template <typename T>
 ATLAS_FN T sgd_direction(const SgdFactors<T>& by, T param, T grad) {
@@ -49,6 +55,14 @@ struct AdamwFactors {
   T eps;
   bool maximize;
 };
+
+template <typename T>
+AdamwFactors<T> adamw_factors(
+    int64_t step, double lr, double beta1, double beta2, double eps, double weight_decay, bool maximize) {
+  const double step_size = lr / (1 - std::pow(beta1, step));
+  const double correction = 1 / std::sqrt(1 - std::pow(beta2, step));
+  return {T(1 - lr * weight_decay), T(1 - beta1), T(beta2), T(1 - beta2), T(step_size), T(correction), T(eps), maximize};
+}
 
 // Both averages, of the gradient and of its square.
 template <typename T>

@@ -1,4 +1,4 @@
-#include "cpu/tensor_lists.h"
+#include "tensor_lists.h"
 
 #include <algorithm>
 
@@ -18,11 +18,12 @@ int64_t element_bytes(ScalarType dtype) {
   return dtype == ScalarType::Double ? 8 : dtype == ScalarType::Float ? 4 : 2;
 }
 
-void expect_like(const char* op, const List& first, const List& list, size_t i, ScalarType dtype) {
+void expect_like(const char* op, const List& first, const List& list, size_t i, ScalarType dtype, int8_t device) {
   const Tensor &leader = first.tensors[i], &x = list.tensors[i];
-  if (!x.is_cpu() || x.scalar_type() != dtype || !same_numbers(x.sizes(), leader.sizes())) {
+  if (x.get_device() != device || x.scalar_type() != dtype || !same_numbers(x.sizes(), leader.sizes())) {
     const std::string led = name_of(first, i), name = name_of(list, i);
-    expect_floating(op, name.c_str(), x);
+    expect_same_device(op, led.c_str(), leader, name.c_str(), x);
+    expect_floating_dtype(op, name.c_str(), x);
     expect_same_dtype(op, led.c_str(), leader, name.c_str(), x);
     expect_same_shape(op, led.c_str(), leader, name.c_str(), x);
   }
@@ -48,6 +49,7 @@ TensorLists::TensorLists(const char* op, const std::vector<List>& lists) : op_(o
         list.tensors.size() == first.tensors.size(), op, ": expected as many ", list.name, " as ", first.name, ", ",
         first.tensors.size(), "; received ", list.tensors.size());
   }
+  device_ = first.tensors.empty() ? 0 : first.tensors[0].get_device();
   entries_.reserve(first.tensors.size());
   ranges_.reserve(lists.size() * first.tensors.size());
   for (size_t i = 0; i < first.tensors.size(); ++i) {
@@ -59,7 +61,10 @@ TensorLists::TensorLists(const char* op, const std::vector<List>& lists) : op_(o
 void TensorLists::add(size_t i) {
   const List& first = lists_.front();
   const Tensor& leader = first.tensors[i];
-  expect_floating(op_, first.name, leader);
+  expect_floating_dtype(op_, first.name, leader);
+  if (leader.get_device() != device_) {
+    expect_same_device(op_, name_of(first, 0).c_str(), first.tensors[0], name_of(first, i).c_str(), leader);
+  }
   const ScalarType dtype = leader.scalar_type();
   const int64_t count = leader.numel();
   Entry entry{dtype, total_, total_ + count, {}};
@@ -67,7 +72,7 @@ void TensorLists::add(size_t i) {
   for (size_t which = 0; which < lists_.size(); ++which) {
     const Tensor& x = lists_[which].tensors[i];
     if (which > 0) {
-      expect_like(op_, first, lists_[which], i, dtype);
+      expect_like(op_, first, lists_[which], i, dtype, device_);
     }
     if (x.is_contiguous()) {
       note_range(x, count - 1, which, i, dtype);
@@ -138,11 +143,6 @@ void TensorLists::expect_disjoint() {
       farthest_written = !farthest_written || range.end > farthest_written->end ? &range : farthest_written;
     }
   }
-}
-
-size_t TensorLists::entry_of(int64_t element) const {
-  const auto after = [](int64_t value, const Entry& entry) { return value < entry.end; };
-  return std::upper_bound(entries_.begin(), entries_.end(), element, after) - entries_.begin();
 }
 
 void TensorLists::copy_back() const {
