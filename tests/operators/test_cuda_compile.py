@@ -99,20 +99,12 @@ def test_no_kernel_spills_and_a_block_finds_room(resources):
 def test_the_library_would_link(resources, tmp_path: Path):
     """Against this PyTorch nothing is missing but what only a PyTorch built for CUDA has."""
     folder = Path(torch.__file__).parent
-    nvcc, checks = str(find_nvcc()), str(tmp_path / "arguments.o")
-    command = [
-        nvcc,
-        "-c",
-        str(SOURCES / "arguments.cpp"),
-        "-o",
-        checks,
-        *FLAGS,
-        f"-I{SOURCES}",
-        f"-I{folder / 'include'}",
-    ]
-    subprocess.run(command, capture_output=True, check=True)
-    command = [nvcc, "-shared", "-o", str(tmp_path / "operators.so"), checks]
-    command += [str(compile_kernels(path)) for path in kernel_files()]
+    nvcc, headers = str(find_nvcc()), [f"-I{SOURCES}", f"-I{folder / 'include'}"]
+    objects = [compile_kernels(path) for path in kernel_files()]
+    for path in SOURCES.glob("*.cpp"):
+        objects.append(tmp_path / f"{path.stem}.o")
+        subprocess.run([nvcc, "-c", str(path), "-o", str(objects[-1]), *FLAGS, *headers], check=True)
+    command = [nvcc, "-shared", "-o", str(tmp_path / "operators.so"), *map(str, objects)]
     command += ["-Xlinker", "--no-undefined", f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     missing = set(re.findall(r"undefined reference to [`']([^`']+)'", said))

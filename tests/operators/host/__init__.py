@@ -42,7 +42,7 @@ def compile_library(name: str, text: str, *flags: str) -> Path:
         return library
     library.parent.mkdir(parents=True, exist_ok=True)
     source = library.with_suffix(".cpp")
-    source.write_text(text + '#include "arguments.cpp"\n#include "host_launcher.cpp"\n')
+    source.write_text(text + '#include "arguments.cpp"\n#include "tensor_lists.cpp"\n#include "host_launcher.cpp"\n')
     torch_files = Path(torch.__file__).parent
     partial = library.with_suffix(".partial")
     command = [compiler, "-shared", "-fPIC", "-fvisibility=hidden", "-std=c++20", "-O1", "-Wall", "-Wno-attributes"]
