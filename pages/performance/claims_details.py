@@ -60,7 +60,7 @@ def _draw_tab(title: str, known: Known, measured: Measured, verdict: Verdict) ->
         "Times": lambda: time_table(measured),
     }
     if title in tables:
-        st.dataframe(tables[title](), hide_index=True, width="stretch")
+        st.table(tables[title](), hide_index=True, border="horizontal")
     elif title == "PyTorch's words":
         _draw_words(measured)
     elif title == "Code":
