@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from engine.machine.compiler import compiler_command, find_compiler
-from engine.operators.library import BUILDS, LOG, ROOT, library_path
+from engine.operators.library import BUILDS, LIBRARY, LOG, ROOT, SOURCES, library_path, source_files, source_key
 
 if sys.platform != "win32":
     import fcntl
@@ -48,10 +48,28 @@ def build(tell: Tell = print) -> Path:
         raise BuildFailed(f"no C++ compiler: {compiler.detail}")
     BUILDS.mkdir(parents=True, exist_ok=True)
     with only_builder(tell):
-        target = library_path()
+        sources = take_copy(SOURCES, BUILDS / "csrc")
+        target = BUILDS / source_key(sources) / LIBRARY
         if not target.exists():
-            _build_under_lock(target, compiler.detail, tell)
+            _build_under_lock(sources, target, compiler.detail, tell)
         return target
+
+
+def take_copy(sources: Path, copy: Path) -> Path:
+    """The sources as they are now, for a build of minutes to read while someone edits them.
+
+    Files that are the same keep their time, so that what was compiled from them stays.
+    """
+    wanted = {path.relative_to(sources): path.read_bytes() for path in source_files(sources)}
+    for path in source_files(copy):
+        if path.relative_to(copy) not in wanted:
+            path.unlink()
+    for name, content in wanted.items():
+        path = copy / name
+        if not path.exists() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return copy
 
 
 @contextlib.contextmanager
@@ -80,13 +98,13 @@ def is_building() -> bool:
     return False
 
 
-def _build_under_lock(target: Path, compiler: str, tell: Tell) -> None:
+def _build_under_lock(sources: Path, target: Path, compiler: str, tell: Tell) -> None:
     began_s = time.monotonic()
     target.parent.mkdir(exist_ok=True)
     with (target.parent / LOG).open("w", encoding="utf-8") as log:
         _log(log, f"Compiling with {compiler}")
         try:
-            linked = _compile(log, tell)
+            linked = _compile(sources, log, tell)
             os.replace(linked, target)
         except BuildFailed as failed:
             _log(log, f"{FAILED}{failed}")
@@ -97,10 +115,10 @@ def _build_under_lock(target: Path, compiler: str, tell: Tell) -> None:
     _forget_old(target.parent)
 
 
-def _compile(log: IO[str], tell: Tell) -> Path:
+def _compile(sources: Path, log: IO[str], tell: Tell) -> Path:
     """Run the compiling process, everything it prints into the log; what it linked."""
     with subprocess.Popen(
-        [sys.executable, "-m", "engine.operators.compile", str(BUILDS / "objects")],
+        [sys.executable, "-m", "engine.operators.compile", str(sources), str(BUILDS / "objects")],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -113,7 +131,7 @@ def _compile(log: IO[str], tell: Tell) -> Path:
         assert process.stdout is not None
         complaint, last = "", ""
         for line in process.stdout:
-            last = _neutral(line.rstrip()) or last
+            last = line.rstrip().replace(str(sources), "csrc") or last
             if step := _NINJA_STEP.match(last):
                 told = f"{step[1]} of {step[2]}: {step[3]}"
                 tell(told)
@@ -139,10 +157,6 @@ def _environment() -> dict[str, str]:
         "PATH": os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent))),
     }
     return os.environ | ours
-
-
-def _neutral(line: str) -> str:
-    return line if line.startswith(str(BUILDS)) else line.replace(f"{ROOT}{os.sep}", "")
 
 
 def _log(log: IO[str], line: str) -> None:

@@ -1,7 +1,7 @@
 """The compiling part of a build, in a process of its own because it changes directory and imports torch.
 
-`python -m engine.operators.compile <folder for objects>` prints "[3/14] <command>" as files are done, links, loads the
-result to see that it runs here, and prints its path last. Only what changed is compiled again.
+`python -m engine.operators.compile <sources> <folder for objects>` prints "[3/14] <command>" as files are done, links,
+loads the result to see that it runs here, and prints its path last. Only what changed is compiled again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from setuptools import Distribution  # type: ignore[import-untyped]
 from torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension
 
-from engine.operators.library import SOURCES, cuda_version, source_files
+from engine.operators.library import cuda_version, source_files
 
 NAME = "atlas_operators"
 _OLDEST_ABI = "-DTORCH_TARGET_VERSION=0x020b000000000000"
@@ -25,18 +25,18 @@ _FLAGS = ("-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"
 _WARNINGS = ("-Wno-attributes",)
 
 
-def main(objects: Path) -> int:
+def main(sources: Path, objects: Path) -> int:
     """Exit status 0 and the library's path as the last line, or whatever the compiler's failure raises."""
-    os.chdir(SOURCES)  # sources by relative names: no folder of this machine in object names and messages
-    library = _build(objects)
+    os.chdir(sources)  # sources by relative names: no folder of this machine in object names and messages
+    library = _build(sources, objects)
     torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
     print(f"It loads and runs on {torch.ops.atlas.instruction_set()}.")
     print(library)
     return 0
 
 
-def _build(objects: Path) -> Path:
-    command = _IncrementalBuild(Distribution({"name": NAME, "ext_modules": [_extension()]}))
+def _build(sources: Path, objects: Path) -> Path:
+    command = _IncrementalBuild(Distribution({"name": NAME, "ext_modules": [_extension(sources)]}))
     command.build_lib, command.build_temp = str(objects / "linked"), str(objects)
     command.ensure_finalized()
     library = Path(command.get_ext_fullpath(NAME))
@@ -45,25 +45,27 @@ def _build(objects: Path) -> Path:
     return library
 
 
-def _extension() -> Any:
-    kernels = _cuda_sources()
+def _extension(sources: Path) -> Any:
+    kernels = _cuda_sources(sources)
     flags = [*_FLAGS, *_WARNINGS, _OLDEST_ABI]
-    neutral = [f"-ffile-prefix-map={SOURCES}=csrc", f"-ffile-prefix-map={Path(torch.__file__).parent}=torch"]
+    neutral = [f"-ffile-prefix-map={sources}=csrc", f"-ffile-prefix-map={Path(torch.__file__).parent}=torch"]
     kind: Any = CUDAExtension if kernels else CppExtension
     return kind(
         NAME,
-        [path.relative_to(SOURCES).as_posix() for path in source_files() if path.suffix == ".cpp"] + kernels,
-        include_dirs=[str(SOURCES)],
+        _named(sources, ".cpp") + kernels,
+        include_dirs=[str(sources)],
         extra_compile_args={"cxx": [*flags, *neutral], "nvcc": ["-O3", "--expt-relaxed-constexpr", _OLDEST_ABI]},
         py_limited_api=True,
     )
 
 
-def _cuda_sources() -> list[str]:
+def _cuda_sources(sources: Path) -> list[str]:
     """csrc/cuda/*.cu where this PyTorch has CUDA and its compiler is here, else none."""
-    if not cuda_version():
-        return []
-    return [path.relative_to(SOURCES).as_posix() for path in source_files() if path.suffix == ".cu"]
+    return _named(sources, ".cu") if cuda_version() else []
+
+
+def _named(sources: Path, suffix: str) -> list[str]:
+    return [path.relative_to(sources).as_posix() for path in source_files(sources) if path.suffix == suffix]
 
 
 class _IncrementalBuild(BuildExtension):
@@ -97,9 +99,9 @@ def one_by_one(compile_one: Callable[..., None], total: int) -> Callable[..., No
 
 def is_fresh(made: Path, source: Path) -> bool:
     """Without a compiler's list of dependencies every header counts as one."""
-    headers = [path for path in source_files() if path.suffix in {".h", ".cuh"}]
+    headers = [path for path in source_files(Path()) if path.suffix in {".h", ".cuh"}]
     return made.exists() and made.stat().st_mtime > max(path.stat().st_mtime for path in (source, *headers))
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -12,7 +12,7 @@ import pytest
 
 from engine.machine.compiler import find_compiler
 from engine.operators import library
-from engine.operators.build import KEPT, _forget_old
+from engine.operators.build import KEPT, _forget_old, take_copy
 from engine.operators.library import LIBRARY, LOG, _builds_folder, is_built, only_reference, source_key
 from tests.operators.tree import copy_project, copy_small
 
@@ -76,7 +76,7 @@ def test_two_builds_at_once_compile_once_and_the_next_only_what_changed(tmp_path
     assert str(tree).encode() not in built.read_bytes()
     log = (built.parent / LOG).read_text()
     assert "It loads and runs on" in log
-    assert "cpu/arguments.cpp" in log
+    assert "csrc/cpu/arguments.cpp" in log
     assert state_in(tree)[0] == "built"
 
     source = tree / "csrc" / "cpu" / "instruction_set.cpp"
@@ -158,6 +158,23 @@ def test_the_key_follows_every_source(tmp_path):
     changed = source_key(tmp_path / "csrc")
     header.rename(header.with_name("renamed.h"))
     assert len({before, changed, source_key(tmp_path / "csrc")}) == 3
+
+
+def test_a_build_reads_a_copy_whose_unchanged_files_keep_their_time(tmp_path):
+    sources, copy = tmp_path / "csrc", tmp_path / "copy"
+    sources.mkdir()
+    for name in ("a.cpp", "b.h", "gone.cpp"):
+        (sources / name).write_text(name)
+    take_copy(sources, copy)
+    before = {path.name: path.stat().st_mtime_ns for path in copy.iterdir()}
+    (sources / "a.cpp").write_text("edited")
+    (sources / "b.h").touch()
+    (sources / "gone.cpp").unlink()
+    take_copy(sources, copy)
+    assert source_key(copy) == source_key(sources)
+    assert {path.name for path in copy.iterdir()} == {"a.cpp", "b.h"}
+    assert (copy / "b.h").stat().st_mtime_ns == before["b.h"]
+    assert (copy / "a.cpp").read_text() == "edited"
 
 
 def test_the_last_few_builds_are_kept(tmp_path, monkeypatch):
