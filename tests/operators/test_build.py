@@ -76,7 +76,7 @@ def test_two_builds_at_once_compile_once_and_the_next_only_what_changed(tmp_path
     assert str(tree).encode() not in built.read_bytes()
     log = (built.parent / LOG).read_text()
     assert "It loads and runs on" in log
-    assert "csrc/cpu/arguments.cpp" in log
+    assert "csrc/arguments.cpp" in log
     assert state_in(tree)[0] == "built"
 
     source = tree / "csrc" / "cpu" / "instruction_set.cpp"
@@ -116,12 +116,12 @@ def test_without_ninja_too(tmp_path):
 @pytest.mark.timeout(200)
 def test_an_error_in_the_sources_is_told_in_the_compilers_words(tmp_path):
     tree = copy_small(tmp_path)
-    source = tree / "csrc" / "cpu" / "arguments.cpp"
+    source = tree / "csrc" / "arguments.cpp"
     source.write_text(source.read_text() + "int unfinished(\n")
     code, lines = build_in(tree)
     assert code == 1
     (told,) = [line for line in lines if line.startswith("The operators are not built:")]
-    assert "csrc/cpu/arguments.cpp:" in told
+    assert "csrc/arguments.cpp:" in told
     assert "error:" in told
     assert str(tree) not in told
     kind, detail, *tail = state_in(tree)

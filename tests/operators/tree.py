@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.operators.library import ROOT
 
-SMALL = ("cpu/arguments.h", "cpu/arguments.cpp", "cpu/instruction_set.h", "cpu/instruction_set.cpp")
+SMALL = ("arguments.h", "arguments.cpp", "cpu/arguments.h", "cpu/instruction_set.h", "cpu/instruction_set.cpp")
 
 
 def copy_project(target: Path, *folders: str) -> Path:
