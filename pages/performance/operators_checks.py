@@ -18,7 +18,7 @@ MARKS = {
     "refused": ":gray[:material/block:]",
     "does not apply": ":gray[:material/do_not_disturb_on:]",
 }
-WAITING_HEIGHT = 300
+WAITING_HEIGHT, WORDS_HEIGHT, LONG = 300, 280, 600
 
 
 def draw_checks(spec: OperatorLadderSpec) -> None:
@@ -33,14 +33,15 @@ def _draw_verdicts(found: OperatorChecks) -> None:
     st.markdown(f"`{found.schema}` :gray[{'compiled code' if found.is_compiled else 'reference implementation'}]")
     for name, asks, outcome, seconds in check_rows(found.checks):
         st.markdown(f"{MARKS[outcome]} **{name}** {outcome} :gray[{asks} {seconds}]")
+    if found.worst is not None:
+        _draw_worst(found.worst)
     for check in found.checks:
         if check.said is not None:
             st.markdown(f"**{check.name}**, in PyTorch's words")
-            st.code(f"{check.said.type}: {check.said.message}", language=None, wrap_lines=True)
+            words = f"{check.said.type}: {check.said.message}"
+            st.code(words, language=None, wrap_lines=True, height=WORDS_HEIGHT if len(words) > LONG else "content")
         elif check.reason:
             st.caption(f"{check.name}: {check.reason}.")
-    if found.worst is not None:
-        _draw_worst(found.worst)
 
 
 def _draw_worst(worst: WorstEntry) -> None:
