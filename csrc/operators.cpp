@@ -8,6 +8,14 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   // Activations
   m.def("gelu_tanh(Tensor x) -> Tensor");
   m.def("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor");
+  m.def("gelu_sigmoid(Tensor x) -> Tensor");
+  m.def("gelu_sigmoid_backward(Tensor grad, Tensor x) -> Tensor");
+  m.def("clipped_sigmoid(Tensor x, float beta=1.0, float clip=0.1) -> Tensor");
+  m.def("clipped_sigmoid_backward(Tensor grad, Tensor x, float beta, float clip) -> Tensor");
+  m.def("geglu(Tensor x) -> Tensor");
+  m.def("geglu_backward(Tensor grad, Tensor x) -> Tensor");
+  m.def("bias_gelu_dropout_residual(Tensor x, Tensor bias, Tensor residual, float p, Tensor seed) -> Tensor");
+  m.def("bias_gelu_dropout_residual_backward(Tensor grad, Tensor x, Tensor bias, float p, Tensor seed) -> (Tensor, Tensor)");
 
   // Matrix product
   m.def("gemm(Tensor a, Tensor b, str kernel='packed') -> Tensor");

@@ -8,16 +8,15 @@
 namespace atlas {
 namespace {
 
-// Above glibc's largest mmap threshold a block is always a mapping of its own. Below it the block may be part of the
-// heap, whose pages are reused and already there: advice would gain nothing and outlive the block.
-constexpr uintptr_t own_mapping_bytes = 32u << 20;
+// From here on a block holds at least one whole huge page, wherever it starts; asking costs a microsecond.
+constexpr uintptr_t least_bytes = 4u << 20;
 
 }  // namespace
 
 Tensor in_huge_pages(Tensor fresh) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   const uintptr_t bytes = static_cast<uintptr_t>(fresh.numel()) * fresh.element_size();
-  if (fresh.is_cpu() && bytes >= own_mapping_bytes) {
+  if (fresh.is_cpu() && bytes >= least_bytes) {
     // Whole pages inside the block only: its first and last page may belong to something else as well.
     const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     const uintptr_t start = reinterpret_cast<uintptr_t>(fresh.mutable_data_ptr());

@@ -1,5 +1,5 @@
-// New outputs. glibc maps a block above 32 MiB afresh on every call, and first touches then cost a page fault per 4 KiB;
-// asking for huge pages before the first touch makes that one fault per 2 MiB.
+// New outputs. glibc maps a block above 32 MiB afresh on every call, and may have trimmed the heap under a smaller one; the
+// first touches then cost a page fault per 4 KiB. Asking for huge pages before them makes that one per 2 MiB.
 #pragma once
 
 #include "cpu/arguments.h"

@@ -30,6 +30,8 @@ class Case:
     differentiable: tuple[int, ...] = (0,)
     dtypes: tuple[torch.dtype, ...] = FLOATING
     twice_differentiable: bool = True
+    true_derivative: bool = True
+    """False where the backward is, on purpose, not the derivative of the forward: gradcheck must say so."""
     relative: float = 4.0
     """Allowed error in units of the dtype's eps, of the largest magnitude in the reference."""
     elementwise: bool = False
