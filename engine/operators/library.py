@@ -52,7 +52,10 @@ def source_key(sources: Path = SOURCES) -> str:
     """A hash of the sources, how they are compiled, this machine's architecture and PyTorch's version."""
     built_for = f"{platform.system()} {platform.machine()} torch {version('torch')} cuda {cuda_version()}"
     digest = hashlib.sha256(built_for.encode() + (Path(__file__).parent / "compile.py").read_bytes())
+    kernels_too = bool(cuda_version())
     for path in source_files(sources):
+        if path.is_relative_to(sources / "cuda") and not kernels_too:
+            continue
         digest.update(path.relative_to(sources).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
