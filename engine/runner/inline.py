@@ -44,6 +44,7 @@ def _as_in_a_fresh_worker(threads: int) -> Iterator[None]:
         stack.callback(torch.set_rng_state, torch.get_rng_state())
         stack.callback(random.setstate, random.getstate())
         _keep_other_generators(stack)
+        _leave_autocast(stack)
         torch.set_num_threads(threads)
         torch.set_default_dtype(torch.float32)
         torch.set_float32_matmul_precision("highest")
@@ -52,10 +53,20 @@ def _as_in_a_fresh_worker(threads: int) -> Iterator[None]:
             torch.inference_mode(False),
             torch.enable_grad(),
             torch.autograd.set_detect_anomaly(False),
-            torch.autocast("cpu", enabled=False),
         ):
             stack.enter_context(mode)
         yield
+
+
+def _leave_autocast(stack: contextlib.ExitStack) -> None:
+    """Also out of its nesting: inside an outer `with autocast`, PyTorch keeps the cast weights of inner ones."""
+    stack.callback(torch.set_autocast_enabled, "cpu", torch.is_autocast_enabled("cpu"))
+    torch.set_autocast_enabled("cpu", False)
+    for _ in range(torch.autocast_increment_nesting()):
+        torch.autocast_decrement_nesting()
+        stack.callback(torch.autocast_increment_nesting)
+    stack.callback(torch.autocast_decrement_nesting)
+    torch.clear_autocast_cache()
 
 
 def _keep_other_generators(stack: contextlib.ExitStack) -> None:

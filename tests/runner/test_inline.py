@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from engine import Fault, run
-from tests.runner.misbehaving.spec import SMALL, EchoSpec, NoisySpec, PricedSpec, ProgressSpec, RaiseSpec, StateSpec
+from tests.runner.misbehaving.spec import SMALL, AutocastSpec, EchoSpec, NoisySpec, PricedSpec, ProgressSpec, RaiseSpec, StateSpec
 
 
 def _state():
@@ -65,6 +65,15 @@ def test_the_callers_state_is_kept_when_the_verb_fails():
 @pytest.mark.parametrize("spec", [StateSpec(), NoisySpec(seed=4, dtype="float64", anomaly=True, pause_s=0.0)])
 def test_inline_equals_worker(forking, spec):
     assert run(spec, inline=True) == forking.submit(spec, fresh=True).result()
+
+
+@pytest.mark.usefixtures("odd_state")
+def test_autocast_of_the_caller_does_not_keep_cast_weights_for_the_verb():
+    depth = torch.autocast_increment_nesting()
+    assert run(AutocastSpec(), inline=True).numbers == (2.0, 6.0)
+    assert torch.autocast_increment_nesting() == depth + 1
+    for _ in range(2):
+        torch.autocast_decrement_nesting()
 
 
 def test_inference_mode_of_the_caller_does_not_reach_the_verb():

@@ -254,3 +254,12 @@ _ATTEMPTS = {
 
 def read_sandbox(spec, progress):
     return Said(text="|".join(f"{name}={applied}" for name, applied, _ in applied_features()))
+
+
+def autocast_twice(spec, progress):
+    weight, products = torch.ones(1, 2, requires_grad=True), []
+    for value in (1.0, 3.0):
+        weight.data.fill_(value)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            products.append(float(torch.nn.functional.linear(torch.ones(1, 2), weight)))
+    return Said(numbers=tuple(products))

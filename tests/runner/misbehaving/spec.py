@@ -51,6 +51,12 @@ class StuckProcessesSpec(StuckSpec, frozen=True, kw_only=True):
     needs: ClassVar[frozenset[Need]] = frozenset({"processes"})
 
 
+class AutocastSpec(_Local, frozen=True, kw_only=True):
+    """Multiply by a weight under autocast, change it, and multiply again."""
+
+    verb: ClassVar[str] = "autocast_twice"
+
+
 class SleepSpec(_Local, frozen=True, kw_only=True):
     verb: ClassVar[str] = "sleep"
 
