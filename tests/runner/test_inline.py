@@ -8,7 +8,16 @@ import pytest
 import torch
 
 from engine import Fault, run
-from tests.runner.misbehaving.spec import SMALL, AutocastSpec, EchoSpec, NoisySpec, PricedSpec, ProgressSpec, RaiseSpec, StateSpec
+from tests.runner.misbehaving.spec import (
+    SMALL,
+    AutocastSpec,
+    EchoSpec,
+    NoisySpec,
+    PricedSpec,
+    ProgressSpec,
+    RaiseSpec,
+    StateSpec,
+)
 
 
 def _state():

@@ -261,5 +261,5 @@ def autocast_twice(spec, progress):
     for value in (1.0, 3.0):
         weight.data.fill_(value)
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            products.append(float(torch.nn.functional.linear(torch.ones(1, 2), weight)))
+            products.append(torch.nn.functional.linear(torch.ones(1, 2), weight).item())
     return Said(numbers=tuple(products))
