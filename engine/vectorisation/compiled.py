@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import torch
 
+from engine import operators
 from engine.machine.compiler import find_compiler
 from engine.machine.operators import find_operators
 from engine.runner.faults import error_text
-from engine.vectorisation.spec import Rung
+from engine.vectorisation.spec import Problem, Rung
 from engine.vectorisation.ways import Inputs, Way
 
 NOT_ASKED = "not asked for: compiling starts a C++ compiler and takes many seconds the first time"
@@ -20,9 +22,21 @@ _THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
 _TOLD_LINES = 3
 
 
-def compiled_operator() -> Rung:
-    """Not built yet, with the reason as the machine's state gives it."""
-    return Rung(name="compiled operator", outcome="not built", reason=find_operators().detail)
+OPERATORS: dict[str, str] = {"weighted_row_sum": "weighted_row_sum", "matmul": "gemm"}
+"""Problem -> the operator of csrc/ that computes it."""
+
+
+def compiled_operator(problem: Problem) -> tuple[Way | None, Rung]:
+    """(function, rung) where the operator is built, else (None, the rung with the machine's reason)."""
+    name = OPERATORS.get(problem)
+    rung = Rung(name="compiled operator", outcome="skipped", reason="the project has no operator of its own for this")
+    if name is None:
+        return None, rung
+    state = find_operators()
+    if not state.available:
+        return None, msgspec.structs.replace(rung, outcome="not built", reason=state.detail)
+    note = f"torch.ops.atlas.{name}, {state.detail}."
+    return getattr(operators, name), msgspec.structs.replace(rung, outcome="measured", reason="", notes=(note,))
 
 
 def compile_way(way: Way, inputs: Inputs) -> tuple[Way | None, float | None, str]:

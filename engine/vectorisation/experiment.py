@@ -90,10 +90,15 @@ def _measure(spec: AnyLadder, compile_rung: Rung, compiled: Way | None, progress
     if compiled is not None:
         compile_rung = _agreeing(compile_rung, compiled, inputs, wanted)
         ways |= {"torch.compile": compiled}
+    operator, operator_rung = compiled_operator(spec.problem)
+    if operator is not None:
+        operator_rung = _counted(
+            _agreeing(_with_flops(spec, operator_rung), operator, inputs, wanted), operator, inputs
+        )
+        ways |= {operator_rung.name: operator}
     comparison = _compared(spec, ways, inputs, progress)
-    rungs = [_timed(rung, comparison) for rung in (*rungs, compile_rung)]
     return Ladder(
-        rungs=(*rungs, compiled_operator()),
+        rungs=tuple(_timed(rung, comparison) for rung in (*rungs, compile_rung, operator_rung)),
         comparison=comparison,
         input_shapes=tuple((name, tuple(tensor.shape)) for name, tensor in inputs.items()),
         output_shape=tuple(wanted.shape),
@@ -104,14 +109,7 @@ def _measure(spec: AnyLadder, compile_rung: Rung, compiled: Way | None, progress
 
 def _examine(spec: AnyLadder, one: Planned, inputs: Inputs, wanted: torch.Tensor) -> Rung:
     """Everything but time: agreement, bytes and nodes, or why the rung is left out."""
-    formula = flops_formula(spec.problem, one.name)
-    rung = Rung(
-        name=one.name,
-        outcome="measured",
-        steps=one.steps,
-        flops=count(formula, spec.rows, spec.columns),
-        flops_formula=formula,
-    )
+    rung = _with_flops(spec, Rung(name=one.name, outcome="measured", steps=one.steps))
     if one.way is None:
         return msgspec.structs.replace(rung, outcome="skipped", reason=one.reason, estimated_s=one.estimated_s)
     try:
@@ -121,9 +119,17 @@ def _examine(spec: AnyLadder, one: Planned, inputs: Inputs, wanted: torch.Tensor
     if one.steps is not None and one.steps > COUNTED_STEPS:
         note = f"Nodes and bytes are counted for loops of up to {COUNTED_STEPS:,} steps; this one has {one.steps:,}."
         return msgspec.structs.replace(rung, notes=(note,))
-    traffic, extra = take_account(one.way, inputs)
-    nodes = count_nodes(one.way, inputs)
-    return msgspec.structs.replace(rung, traffic_bytes=traffic, extra_bytes=extra, nodes=nodes)
+    return _counted(rung, one.way, inputs)
+
+
+def _with_flops(spec: AnyLadder, rung: Rung) -> Rung:
+    formula = flops_formula(spec.problem, rung.name)
+    return msgspec.structs.replace(rung, flops=count(formula, spec.rows, spec.columns), flops_formula=formula)
+
+
+def _counted(rung: Rung, way: Way, inputs: Inputs) -> Rung:
+    traffic, extra = take_account(way, inputs)
+    return msgspec.structs.replace(rung, traffic_bytes=traffic, extra_bytes=extra, nodes=count_nodes(way, inputs))
 
 
 def _agreeing(rung: Rung, way: Way, inputs: Inputs, wanted: torch.Tensor) -> Rung:

@@ -31,7 +31,8 @@ def rung(ladder, name: str):
 
 def test_every_rung_is_there_in_order(ladder):
     assert tuple(one.name for one in ladder.rungs) == ORDER
-    assert ladder.comparison.names == ORDER[:5]
+    compiled_too = ORDER[-1:] if run(MachineSpec(), inline=True).operators.available else ()
+    assert ladder.comparison.names == ORDER[:5] + compiled_too
     assert ladder.comparison.rounds == 5
     for one in ladder.rungs[:5]:
         assert one.outcome == "measured"
@@ -45,10 +46,40 @@ def test_every_rung_is_there_in_order(ladder):
 def test_what_was_not_measured_says_why(ladder):
     assert rung(ladder, "torch.compile").outcome == "skipped"
     assert "not asked for" in rung(ladder, "torch.compile").reason
-    operator = rung(ladder, "compiled operator")
-    assert operator.outcome == "not built"
-    assert operator.reason == run(MachineSpec(), inline=True).operators.detail
-    assert operator.seconds is None
+
+
+def test_the_compiled_operator_is_a_rung_like_the_others():
+    if not run(MachineSpec(), inline=True).operators.available:
+        pytest.skip("the operators are not built on this machine")
+    for problem, flops in (("weighted_row_sum", 2 * 12 * 5), ("matmul", 2 * 12 * 12 * 5)):
+        found = run(LadderSpec(problem=problem, **SMALL), inline=True)
+        operator = rung(found, "compiled operator")
+        assert operator.outcome == "measured"
+        assert operator.seconds == found.comparison.seconds_of("compiled operator")
+        assert operator.max_absolute_error < 1e-5
+        assert operator.flops == flops
+        assert operator.traffic_bytes == found.least_bytes
+        assert operator.extra_bytes == 0
+        assert operator.nodes == 3  # its own and an accumulator per input
+        assert "torch.ops.atlas" in operator.notes[0]
+
+
+def test_without_compiled_operators_their_rung_says_why(monkeypatch):
+    nothing = run(MachineSpec(), inline=True).operators.__class__
+    state = nothing(name="compiled operators", available=False, detail="no compiler: none found (c++, $CXX)")
+    monkeypatch.setattr(compiled, "find_operators", lambda: state)
+    found = run(LadderSpec(**SMALL), inline=True)
+    assert rung(found, "compiled operator").outcome == "not built"
+    assert rung(found, "compiled operator").reason == state.detail
+    assert rung(found, "compiled operator").seconds is None
+    assert found.comparison.names == ORDER[:5]
+
+
+@pytest.mark.parametrize("problem", ["pairwise_distance", "outer_sum", "squared_diagonal"])
+def test_a_problem_without_an_operator_says_so(problem):
+    operator = rung(run(LadderSpec(problem=problem, **SMALL), inline=True), "compiled operator")
+    assert operator.outcome == "skipped"
+    assert "no operator of its own" in operator.reason
 
 
 def test_shapes_and_least_bytes_are_those_of_the_problem(ladder):
