@@ -9,6 +9,7 @@ from engine.operator_ladder.row import Row
 from engine.operator_ladder.sources import sources_of
 from engine.operators.library import schemas
 from engine.script.operator_ladder import way_source
+from pages.performance.operators_cuda import draw_resources
 from pages.shared.fields import common_arguments
 from pages.shared.operators_build import build_log
 
@@ -35,5 +36,7 @@ def draw_source(row: Row, ladder: OperatorLadder) -> None:
         written = dict.fromkeys(way.function for way in row.ways)
         text = "\n\n\n".join(way_source(row.operator, name) for name in written)
         st.code(text, language="python", line_numbers=True)
-    if not any(source.kind == "CUDA" for source in files):
+    kernels = tuple(source.path.rpartition("/")[2] for source in files if source.kind == "CUDA")
+    draw_resources(kernels)
+    if not kernels:
         st.caption(f"There is no CUDA source of {row.operator} in csrc/cuda.")
