@@ -75,8 +75,13 @@ def _draw_banner(ladder: OperatorLadder) -> None:
 def _draw_head(spec: OperatorLadderSpec, ladder: OperatorLadder) -> Comparison | None:
     """Shapes, and what speedups are against."""
     shapes = ", ".join(map(format_shape, ladder.input_shapes))
+    if spec.row.is_step:
+        shapes = f"{spec.rows} tensors of {format_shape((spec.columns,))}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"`{spec.operator}` of {shapes}, `{spec.dtype}`, {spec.work}", width="stretch")
+        st.markdown(
+            f"`{spec.operator}` of {shapes}, `{spec.dtype}`, {'step' if spec.row.is_step else spec.work}",
+            width="stretch",
+        )
         st.markdown("speedups against", width="content")
         chosen = st.selectbox(
             "Baseline",

@@ -20,7 +20,11 @@ WAYS, LOG = "The other ways, in PyTorch", "Build log"
 def draw_source(row: Row, ladder: OperatorLadder) -> None:
     """Schemas, then one file at a time with line numbers, and the other ways in Python."""
     defined = {name: schema for name, schema in schemas().items() if name.startswith(row.operator.rstrip("_"))}
-    st.code("\n".join(f"torch.ops.atlas.{name}{schema}" for name, schema in defined.items()), language="cpp")
+    st.code(
+        "\n".join(f"torch.ops.atlas.{name}{schema}" for name, schema in defined.items()),
+        language="cpp",
+        wrap_lines=True,
+    )
     why = f"built from these sources; loops run in `{ladder.instruction_set}`" if ladder.is_compiled else ladder.reason
     kind = "compiled code" if ladder.is_compiled else "its reference implementation in PyTorch"
     st.caption(f"Here `torch.ops.atlas.{row.operator}` is {kind}: {why}.")

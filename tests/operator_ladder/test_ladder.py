@@ -71,6 +71,7 @@ def test_a_naive_kernel_that_would_take_too_long_is_estimated():
         assert "estimated" in naive.reason
 
 
+@pytest.mark.slow
 def test_a_roofline_has_places_to_move_bytes_in_and_a_peak():
     roofline = run(RooflineSpec(rounds=5), inline=True)
     assert roofline.peak.kind == "flops"

@@ -51,7 +51,13 @@ def check(lines: list[str], spec: OperatorLadderSpec) -> None:
             assert float(told[f"{way.function} gradient error"]) == pytest.approx(rung.gradient_error_eps)
 
 
-@pytest.mark.parametrize("operator", offered())
+FIRST = ("gelu_tanh", "gemm", "adamw_step_")
+"""One of each kind; the others' scripts run in the slow suite."""
+
+
+@pytest.mark.parametrize(
+    "operator", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in offered()]
+)
 def test_a_script_prints_what_the_page_shows(operator):
     check(printed(ladder_spec(operator)), ladder_spec(operator))
 
