@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from engine.operators import gelu_tanh
+from engine.operators.load import load
 from tests.operators.case import FLOATING
 
 
@@ -25,6 +26,7 @@ def test_limits_are_reached_and_nan_stays(dtype: torch.dtype):
     assert x.grad[6].isnan()
 
 
+@pytest.mark.skipif(not load().compiled, reason="F.gelu, the reference, takes 1 + tanh, which has no digits left there")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_every_digit_between_the_limits(dtype: torch.dtype):
     """Relative, not of the largest: also in the left tail, where values are tiny."""
