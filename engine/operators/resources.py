@@ -156,8 +156,9 @@ def _torch_headers() -> Path:
 
 
 def _folder(source: Path) -> Path:
-    """Kept by everything the compilation reads."""
+    """Kept by everything the compilation may read."""
     digest = hashlib.sha256("\0".join((version("torch"), *FLAGS, *ARCHITECTURES)).encode())
-    for path in (source, *sorted(SOURCES.rglob("*.h"))):
+    headers = (path for path in SOURCES.rglob("*.h") if path.parent != SOURCES / "cpu")
+    for path in (source, *sorted(headers)):
         digest.update(path.relative_to(SOURCES).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return BUILDS / "cuda" / f"{source.stem}-{digest.hexdigest()[:16]}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.operators.library import SOURCES, find_nvcc
+from engine.operators.library import SOURCES, find_nvcc, schemas
 from engine.operators.resources import (
     ARCHITECTURES,
     FLAGS,
@@ -21,6 +21,7 @@ from engine.operators.resources import (
     parse_report,
     short_name,
 )
+from tests.operators.host import implemented
 
 MOST_REGISTERS = 128
 """Of a thread, so that a block of 512 finds room on a multiprocessor of 65536."""
@@ -66,6 +67,12 @@ ptxas info    : Used 7 registers, 360 bytes cmem[0]
 )
 def test_a_kernel_is_named_shortly(signature: str, name: str):
     assert short_name(signature) == name
+
+
+def test_every_operator_of_the_table_is_there_for_cuda():
+    on_cpu = {name for path in SOURCES.rglob("cpu/*.cpp") for name in re.findall(r'm\.impl\("(\w+)"', path.read_text())}
+    without_device = {"instruction_set", "fma_rate"}
+    assert on_cpu - without_device <= implemented() <= set(schemas())
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from engine.operators import (
     adamw_step_,
     cross_entropy,
+    geglu,
     gelu_tanh,
     gemm,
     layer_norm_residual,
@@ -19,7 +20,9 @@ from engine.operators import (
 )
 from tests.operators import test_contract as contract
 from tests.operators.case import Case
+from tests.operators.cases import bias_gelu_dropout_residual as dropout
 from tests.operators.cases import optimizers
+from tests.operators.cases.geglu import composed
 from tests.operators.cases.layer_norm_residual import with_sum
 from tests.operators.host import cuda_kernels_on_the_host, load_operators
 
@@ -121,6 +124,13 @@ CASES = (
         )
         for rows, columns in ROWS
     ),
+    *(
+        case(geglu, composed, lambda make, shape=shape: (make(*shape),), str(shape))
+        for shape in [(1, 2), (5, 14), (3, 2 * 520), (0, 6)]
+    ),
+    dropout.case("tail of a block of 64", 0.3, (3, 131), (131,)),
+    dropout.case("many rows", 0.5, (300, 5), (5,), relative=16.0),
+    dropout.case("one column, one bias", 0.5, (77, 1), (1,), relative=64.0),
     optimizer(sgd_step_, optimizers.sgd_in_pytorch, 3, lr=0.1, momentum=0.9, nesterov=True),
     optimizer(adamw_step_, optimizers.adamw_in_pytorch, 5, **ADAMW),
 )
@@ -147,3 +157,13 @@ def test_values(case: Case):
 @pytest.mark.parametrize("case", [case for case in CASES if case.differentiable], ids=str)
 def test_gradients(case: Case):
     contract.test_gradients_agree_with_pytorch_in_float64(case, "cpu")
+
+
+def test_dropout_keeps_what_the_cpu_keeps():
+    x, zeros = torch.full((37, 41), 20.0), torch.zeros(37, 41)
+    args = x, torch.zeros(41), zeros, 0.4, torch.tensor(0x1234_5678_9ABC_DEF0)
+    on_the_launcher = torch.ops.atlas.bias_gelu_dropout_residual(*args)
+    with torch.utils._python_dispatch._disable_current_modes():
+        on_the_cpu = torch.ops.atlas.bias_gelu_dropout_residual(*args)
+    assert 0.3 < (on_the_cpu == 0).double().mean() < 0.5
+    assert torch.equal(on_the_launcher, on_the_cpu)
