@@ -4,6 +4,7 @@
 #include <tuple>
 #include <vector>
 
+#include "checks/bias_gelu_dropout_residual.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -15,19 +16,6 @@
 
 namespace atlas {
 namespace {
-
-void expect_arguments(const char* op, const Tensor& x, const Tensor& bias, double p, const Tensor& seed) {
-  expect_floating(op, "x", x);
-  expect_same_dtype(op, "x", x, "bias", bias);
-  const int64_t columns = x.dim() > 0 ? x.size(-1) : 1;
-  expect(
-      bias.dim() <= 1 && (bias.numel() == columns || bias.numel() == 1), op,
-      ": expected bias of x's last dimension or of one element, x ", shape_text(x), "; received ", shape_text(bias));
-  expect(p >= 0 && p <= 1, op, ": expected p from 0 to 1; received ", p);
-  expect(
-      seed.is_cpu() && seed.scalar_type() == ScalarType::Long && seed.numel() == 1, op,
-      ": expected seed as one int64 beside x; received ", dtype_text(seed.scalar_type()), " ", shape_text(seed));
-}
 
 // The bias as a whole row, in the type arithmetic is done in.
 template <typename T>
@@ -71,7 +59,7 @@ void add_up(const std::vector<double>& sums, int64_t columns, const Tensor& grad
 Tensor bias_gelu_dropout_residual(
     const Tensor& self, const Tensor& bias, const Tensor& residual, double p, const Tensor& seed) {
   const char* op = "bias_gelu_dropout_residual";
-  expect_arguments(op, self, bias, p, seed);
+  expect_bias_and_dropout(op, self, bias, p, seed);
   expect_same_dtype(op, "x", self, "residual", residual);
   expect_same_shape(op, "x", self, "residual", residual);
   const Tensor x = torch::stable::contiguous(self);
@@ -93,7 +81,7 @@ Tensor bias_gelu_dropout_residual(
 std::tuple<Tensor, Tensor> bias_gelu_dropout_residual_backward(
     const Tensor& upstream, const Tensor& self, const Tensor& bias, double p, const Tensor& seed) {
   const char* op = "bias_gelu_dropout_residual_backward";
-  expect_arguments(op, self, bias, p, seed);
+  expect_bias_and_dropout(op, self, bias, p, seed);
   expect_same_dtype(op, "x", self, "grad", upstream);
   expect_same_shape(op, "x", self, "grad", upstream);
   const Tensor x = torch::stable::contiguous(self);

@@ -1,5 +1,4 @@
-#include <cmath>
-
+#include "checks/clipped_sigmoid.h"
 #include "cpu/elementwise.h"
 #include "cpu/instruction_set.h"
 #include "math/clipped_sigmoid.h"
@@ -8,17 +7,8 @@
 #include "cpu/each_instruction_set.h"
 
 namespace atlas {
-namespace {
-
-void expect_parameters(const char* op, double beta, double clip) {
-  expect(std::isfinite(beta), op, ": expected a finite beta; received ", beta);
-  expect(clip >= 0, op, ": expected a clip of at least 0 (inf clips nothing); received ", clip);
-}
-
-}  // namespace
-
 Tensor clipped_sigmoid(const Tensor& x, double beta, double clip) {
-  expect_parameters("clipped_sigmoid", beta, clip);
+  expect_slope_and_clip("clipped_sigmoid", beta, clip);
   return elementwise("clipped_sigmoid", x, [=]<typename T>(const T* x, T* y, int64_t count) {
     ATLAS_DISPATCH(clipped_sigmoid<T>)(x, y, count, beta);
   });
@@ -26,7 +16,7 @@ Tensor clipped_sigmoid(const Tensor& x, double beta, double clip) {
 
 Tensor clipped_sigmoid_backward(const Tensor& grad, const Tensor& x, double beta, double clip) {
   const char* op = "clipped_sigmoid_backward";
-  expect_parameters(op, beta, clip);
+  expect_slope_and_clip(op, beta, clip);
   return elementwise_backward(op, grad, x, [=]<typename T>(const T* grad, const T* x, T* grad_x, int64_t count) {
     ATLAS_DISPATCH(clipped_sigmoid_backward<T>)(grad, x, grad_x, count, beta, clip);
   });

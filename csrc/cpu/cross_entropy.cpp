@@ -1,3 +1,4 @@
+#include "checks/cross_entropy.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -12,20 +13,6 @@
 
 namespace atlas {
 namespace {
-
-void expect_rows_and_classes(const char* op, const Tensor& logits, const Tensor& target, double smoothing) {
-  expect_floating(op, "logits", logits);
-  expect(logits.dim() == 2, op, ": expected logits of shape (rows, classes); received ", shape_text(logits));
-  expect(target.is_cpu(), op, ": expected target on the CPU; received a tensor on another device");
-  expect(
-      target.scalar_type() == ScalarType::Long, op, ": expected target of dtype int64, a class per row; received ",
-      dtype_text(target.scalar_type()));
-  expect(
-      target.dim() == 1 && target.size(0) == logits.size(0), op, ": expected target of shape (", logits.size(0),
-      ",), a class per row of logits ", shape_text(logits), "; received ", shape_text(target));
-  expect(
-      smoothing >= 0 && smoothing <= 1, op, ": expected label_smoothing between 0 and 1; received ", smoothing);
-}
 
 void expect_classes(const char* op, const Tensor& target, int64_t classes, int64_t ignore_index) {
   const int64_t* values = read<int64_t>(target);
@@ -68,15 +55,7 @@ Tensor cross_entropy_backward(
     double smoothing, int64_t ignore_index) {
   const char* op = "cross_entropy_backward";
   expect_rows_and_classes(op, given_logits, given_target, smoothing);
-  expect_same_shape(op, "target", given_target, "grad", given_grad);
-  expect_same_shape(op, "target", given_target, "logsumexp", given_logsumexp);
-  const ScalarType arithmetic = arithmetic_dtype(given_logits);
-  expect(
-      given_grad.scalar_type() == arithmetic, op, ": expected grad of dtype ", dtype_text(arithmetic), "; received ",
-      dtype_text(given_grad.scalar_type()));
-  expect(
-      given_logsumexp.scalar_type() == ScalarType::Double, op, ": expected logsumexp of dtype float64; received ",
-      dtype_text(given_logsumexp.scalar_type()));
+  expect_saved_rows(op, given_target, given_grad, given_logsumexp, arithmetic_dtype(given_logits));
   const Tensor logits = with_dense_rows(given_logits);
   const Tensor target = torch::stable::contiguous(given_target);
   const Tensor grad = torch::stable::contiguous(given_grad);

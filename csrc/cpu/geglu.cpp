@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "checks/geglu.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -11,17 +12,6 @@
 
 namespace atlas {
 namespace {
-
-// The shape of the result: x's, its last dimension halved.
-std::vector<int64_t> halved(const char* op, const Tensor& x) {
-  expect_floating(op, "x", x);
-  expect(
-      x.dim() > 0 && x.size(-1) % 2 == 0, op, ": expected x with an even last dimension, value and gate; received ",
-      shape_text(x));
-  std::vector<int64_t> shape(x.sizes().begin(), x.sizes().end());
-  shape.back() /= 2;
-  return shape;
-}
 
 // work(first row, last row) over the rows of x, in parallel.
 template <typename Work>
@@ -51,12 +41,7 @@ Tensor geglu(const Tensor& self) {
 
 Tensor geglu_backward(const Tensor& upstream, const Tensor& self) {
   const char* op = "geglu_backward";
-  const auto shape = halved(op, self);
-  const int64_t half = shape.back();
-  expect_same_dtype(op, "x", self, "grad", upstream);
-  expect(
-      upstream.dim() == self.dim() && std::equal(shape.begin(), shape.end(), upstream.sizes().begin()), op,
-      ": expected grad of half x's last dimension, x ", shape_text(self), "; received ", shape_text(upstream));
+  const int64_t half = halved(op, self, upstream).back();
   const Tensor x = torch::stable::contiguous(self);
   const Tensor grad = torch::stable::contiguous(upstream);
   const Tensor grad_x = fresh_like(x);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "checks/gemm.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -53,15 +54,7 @@ void multiply(const Tensor& a, const Tensor& b, const std::string& kernel, const
 }
 
 void expect_product(const Tensor& a, const Tensor& b, const std::string& kernel) {
-  expect_floating("gemm", "a", a);
-  expect_floating("gemm", "b", b);
-  expect_same_dtype("gemm", "a", a, "b", b);
-  expect(
-      a.dim() == 2 && b.dim() == 2, "gemm: expected matrices a (M, K) and b (K, N); received shapes ", shape_text(a),
-      " and ", shape_text(b));
-  expect(
-      a.size(1) == b.size(0), "gemm: expected b with as many rows as a has columns, ", a.size(1), "; received a ",
-      shape_text(a), " and b ", shape_text(b));
+  expect_matrices(a, b);
   const bool known = kernel == "naive" || kernel == "ikj" || kernel == "tiled" || kernel == "packed" ||
       kernel == "matmul";
   expect(known, "gemm: expected kernel naive, ikj, tiled, packed or matmul; received ", kernel);

@@ -1,3 +1,4 @@
+#include "checks/layer_norm_residual.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -15,26 +16,11 @@ namespace {
 
 constexpr const char* op = "layer_norm_residual";
 
-void expect_parameter(const char* name, const Tensor& parameter, const Tensor& x) {
-  expect_floating(op, name, parameter);
-  expect_same_dtype(op, "x", x, name, parameter);
-  const int64_t columns = x.size(x.dim() - 1);
-  expect(
-      parameter.dim() == 1 && parameter.size(0) == columns, op, ": expected ", name, " of shape (", columns,
-      ",), the last dimension of x ", shape_text(x), "; received ", shape_text(parameter));
-}
-
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> layer_norm_residual(
     const Tensor& given_x, const Tensor& given_residual, const Tensor& weight, const Tensor& bias, double eps) {
-  expect_floating(op, "x", given_x);
-  expect(given_x.dim() >= 1, op, ": expected x of one dimension at least; received a 0-d tensor");
-  expect_floating(op, "residual", given_residual);
-  expect_same_dtype(op, "x", given_x, "residual", given_residual);
-  expect_same_shape(op, "x", given_x, "residual", given_residual);
-  expect_parameter("weight", weight, given_x);
-  expect_parameter("bias", bias, given_x);
+  expect_sum_and_parameters(op, given_x, given_residual, weight, bias);
   const Tensor x = torch::stable::contiguous(given_x);
   const Tensor residual = torch::stable::contiguous(given_residual);
   const Tensor wide_weight = wide(weight), wide_bias = wide(bias);

@@ -1,3 +1,4 @@
+#include "checks/layer_norm_residual.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -17,34 +18,16 @@ namespace {
 
 constexpr const char* op = "layer_norm_residual_backward";
 
-void expect_statistic(const char* name, const Tensor& statistic, int64_t rows) {
-  expect(
-      statistic.scalar_type() == ScalarType::Double && statistic.numel() == rows, op, ": expected ", name,
-      " of dtype float64, one for each of ", rows, " rows; received ", dtype_text(statistic.scalar_type()), " ",
-      shape_text(statistic));
-}
-
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> layer_norm_residual_backward(
     const Tensor& given_grad, const std::optional<Tensor>& given_grad_summed, const Tensor& given_summed,
     const Tensor& given_mean, const Tensor& given_rstd, const Tensor& weight) {
-  expect_floating(op, "summed", given_summed);
-  expect_same_dtype(op, "summed", given_summed, "grad", given_grad);
-  expect_same_shape(op, "summed", given_summed, "grad", given_grad);
-  expect_same_dtype(op, "summed", given_summed, "weight", weight);
-  if (given_grad_summed) {
-    expect_same_dtype(op, "summed", given_summed, "grad_summed", *given_grad_summed);
-    expect_same_shape(op, "summed", given_summed, "grad_summed", *given_grad_summed);
-  }
+  expect_saved_sum(op, given_grad, given_grad_summed, given_summed, given_mean, given_rstd, weight);
   const Tensor summed = torch::stable::contiguous(given_summed), grad = torch::stable::contiguous(given_grad);
   const Tensor grad_summed = given_grad_summed ? torch::stable::contiguous(*given_grad_summed) : grad;
   const int64_t columns = weight.numel(), rows = columns ? summed.numel() / columns : 0;
-  expect(columns == summed.size(summed.dim() - 1), op, ": expected weight of shape (",
-         summed.size(summed.dim() - 1), ",); received ", shape_text(weight));
   const Tensor mean = torch::stable::contiguous(given_mean), rstd = torch::stable::contiguous(given_rstd);
-  expect_statistic("mean", mean, columns ? rows : mean.numel());
-  expect_statistic("rstd", rstd, columns ? rows : rstd.numel());
   const Tensor wide_weight = wide(weight);
   Tensor grad_x = fresh_like(summed);
   Tensor grad_weight = torch::stable::new_empty(weight, {columns}), grad_bias = torch::stable::new_empty(weight, {columns});

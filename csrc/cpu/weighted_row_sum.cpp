@@ -1,3 +1,4 @@
+#include "checks/weighted_row_sum.h"
 #include "cpu/arguments.h"
 #include "cpu/fresh_output.h"
 #include "cpu/instruction_set.h"
@@ -14,16 +15,6 @@ namespace {
 
 // Rows are shared out among threads in whole groups, so that a row is added up alike whoever does it.
 constexpr int64_t rows_at_once = 4, rows_of_columns = 1024;
-
-void expect_matrix_and_weights(const char* op, const Tensor& x, const Tensor& weights) {
-  expect_floating(op, "x", x);
-  expect_floating(op, "weights", weights);
-  expect(x.dim() == 2, op, ": expected x of shape (rows, columns); received ", shape_text(x));
-  expect_same_dtype(op, "x", x, "weights", weights);
-  expect(
-      weights.dim() == 1 && weights.size(0) == x.size(1), op, ": expected weights of shape (", x.size(1),
-      ",), one for each column of x ", shape_text(x), "; received ", shape_text(weights));
-}
 
 template <typename Work>
 void for_groups(int64_t rows, int64_t in_group, int64_t columns, const Work& work) {
@@ -62,10 +53,7 @@ Tensor weighted_row_sum(const Tensor& given, const Tensor& weights) {
 std::tuple<Tensor, Tensor> weighted_row_sum_backward(const Tensor& grad, const Tensor& given, const Tensor& weights) {
   const char* op = "weighted_row_sum_backward";
   expect_matrix_and_weights(op, given, weights);
-  expect_same_dtype(op, "x", given, "grad", grad);
-  expect(
-      grad.dim() == 1 && grad.size(0) == given.size(0), op, ": expected grad of shape (", given.size(0),
-      ",); received ", shape_text(grad));
+  expect_gradient_of_rows(op, given, grad);
   const Tensor x = with_dense_rows(given), wide_weights = wide(weights), wide_grad = wide(grad);
   const int64_t rows = x.size(0), columns = x.size(1), in_block = rows_per_block(rows);
   const int64_t blocks = (rows + in_block - 1) / in_block;

@@ -17,15 +17,17 @@ constexpr int philox_rounds = 10;
 ATLAS_FN RandomWords philox(uint64_t counter, uint64_t key) {
   uint32_t c0 = static_cast<uint32_t>(counter), c1 = static_cast<uint32_t>(counter >> 32), c2 = 0, c3 = 0;
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  constexpr uint64_t by0 = philox_multipliers[0], by1 = philox_multipliers[1];  // a GPU has no arrays of the host
+  constexpr uint32_t step0 = philox_steps[0], step1 = philox_steps[1];
   for (int round = 0; round < philox_rounds; ++round) {
-    const uint64_t first = static_cast<uint64_t>(philox_multipliers[0]) * c0;
-    const uint64_t second = static_cast<uint64_t>(philox_multipliers[1]) * c2;
+    const uint64_t first = by0 * c0;
+    const uint64_t second = by1 * c2;
     c0 = static_cast<uint32_t>(second >> 32) ^ c1 ^ k0;
     c1 = static_cast<uint32_t>(second);
     c2 = static_cast<uint32_t>(first >> 32) ^ c3 ^ k1;
     c3 = static_cast<uint32_t>(first);
-    k0 += philox_steps[0];
-    k1 += philox_steps[1];
+    k0 += step0;
+    k1 += step1;
   }
   return {{c0, c1, c2, c3}};
 }
