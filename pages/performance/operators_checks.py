@@ -9,7 +9,7 @@ from engine.figures.operator_table import check_rows
 from engine.figures.units import format_significant
 from engine.operator_ladder.results import OperatorChecks, WorstEntry
 from engine.operator_ladder.spec import OperatorChecksSpec, OperatorLadderSpec
-from pages.performance.timing_asked import asked
+from pages.shared.asked import asked
 from pages.shared.jobs import compute
 
 MARKS = {

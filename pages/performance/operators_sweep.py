@@ -12,7 +12,7 @@ from engine.operator_ladder.catalogue import colour_order
 from engine.operator_ladder.results import OperatorSweep
 from engine.operator_ladder.row import INDUCTOR
 from engine.operator_ladder.spec import CompiledOperatorLadderSpec, OperatorLadderSpec, OperatorSweepSpec
-from pages.performance.timing_asked import asked
+from pages.shared.asked import asked
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.jobs import compute
 from pages.shared.theme import shown_theme

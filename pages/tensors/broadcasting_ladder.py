@@ -23,10 +23,10 @@ from engine.vectorisation.spec import (
     Sweep,
     SweepSpec,
 )
+from pages.shared.asked import asked
 from pages.shared.fields import common_arguments
 from pages.shared.jobs import compute
 from pages.shared.key_numbers import draw_key_numbers
-from pages.shared.pin import encode_spec
 from pages.shared.theme import shown_theme
 from pages.tensors.broadcasting_ladder_controls import draw_sweep_controls, sweep_spec
 from pages.tensors.broadcasting_numbers import ladder_numbers
@@ -131,28 +131,13 @@ def _draw_code(spec: LadderSpec) -> None:
                 st.code(text, language="python", wrap_lines=True)
 
 
-def _asked(key: str, spec: LadderSpec | SweepSpec | CompiledLadderSpec, label: str, words: str) -> bool:
-    """Whether this very spec was asked for; else draws the button that asks."""
-    wanted = encode_spec(spec)
-    if st.session_state.get(key) == wanted:
-        return True
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(label, icon=":material/timer:", key=f"{key}.button", on_click=_ask, args=(key, wanted))
-        st.caption(words, width="stretch")
-    return False
-
-
-def _ask(key: str, wanted: str) -> None:
-    st.session_state[key] = wanted
-
-
 def _draw_compiled(spec: LadderSpec, baseline: str) -> None:
     compiled = CompiledLadderSpec(**{name: getattr(spec, name) for name in CompiledLadderSpec.__struct_fields__})
     words = (
         "Starts a C++ compiler in the worker: a cold start of many seconds, told apart from the steady time, then "
         "every rung again in the same rounds."
     )
-    if not _asked(COMPILED, compiled, "Measure torch.compile too", words):
+    if not asked(COMPILED, compiled, "Measure torch.compile too", words):
         return
     ladder = compute(compiled, slot="ladder.compiled", height=WAITING_HEIGHT)
     found = next((rung for rung in ladder.rungs if rung.name == "torch.compile"), None)
@@ -179,7 +164,7 @@ def _draw_sweep(spec: LadderSpec) -> None:
         st.error(str(error), icon=":material/tune:")
         return
     words = f"Every rung at {len(sweep.sizes())} sizes; a loop that would take too long ends early, and says so."
-    if not _asked(SWEPT, sweep, "Measure the sweep", words):
+    if not asked(SWEPT, sweep, "Measure the sweep", words):
         return
     _draw_swept(sweep, compute(sweep, slot="ladder.sweep", height=WAITING_HEIGHT))
 

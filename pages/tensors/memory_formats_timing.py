@@ -10,8 +10,8 @@ from engine.figures.units import format_shape, format_significant, format_time
 from engine.memory_format.spec import ConvolutionTiming, FormatTiming, FormatTimingSpec
 from engine.models.spec import ModelSpec
 from engine.timing.spec import Comparison
+from pages.shared.asked import asked
 from pages.shared.jobs import compute
-from pages.shared.pin import encode_spec
 from pages.shared.theme import shown_theme
 
 MEASURED = "formats.measured"
@@ -21,21 +21,12 @@ WAITING_HEIGHT = 300
 def draw_timing(model: ModelSpec) -> None:
     """A button, since measuring takes seconds; afterwards the verdicts, the charts and every convolution."""
     spec = FormatTimingSpec(model=model)
-    wanted = encode_spec(spec)
-    if st.session_state.get(MEASURED) != wanted:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Measure", icon=":material/timer:", key="formats.measure", on_click=_measure, args=(wanted,))
-            st.caption(
-                f"Runs the model in both formats in interleaved rounds, and its convolutions alone: at most about "
-                f"{spec.budget_s:g} s.",
-                width="stretch",
-            )
-        return
-    _draw_result(compute(spec, slot="formats.timing", height=WAITING_HEIGHT))
-
-
-def _measure(wanted: str) -> None:
-    st.session_state[MEASURED] = wanted
+    words = (
+        f"Runs the model in both formats in interleaved rounds, and its convolutions alone: at most about "
+        f"{spec.budget_s:g} s."
+    )
+    if asked(MEASURED, spec, "Measure", words):
+        _draw_result(compute(spec, slot="formats.timing", height=WAITING_HEIGHT))
 
 
 def _draw_result(timing: FormatTiming) -> None:

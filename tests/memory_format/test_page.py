@@ -83,7 +83,7 @@ def test_measuring_waits_for_the_button_and_shows_a_verdict():
     app = at(0)
     app.session_state["formats.details"] = "Contiguous or channels_last?"
     run_to_the_end(app)
-    app.button(key="formats.measure").click()
+    app.button(key="formats.measured.button").click()
     run_to_the_end(app)
     assert errors(app) == []
     assert any("**Forward**: channels_last" in text.value for text in app.markdown)
