@@ -9,7 +9,7 @@ from engine.figures.timing_words import agreement_words, band_words, failure_wor
 from engine.figures.units import format_count, format_time
 from engine.timing.results import Timing
 from engine.timing.spec import CompiledTimingSpec, TimingSpec
-from pages.performance.timing_asked import asked
+from pages.shared.asked import asked
 from pages.shared.fields import common_arguments
 from pages.shared.jobs import compute
 from pages.shared.pytorch_words import draw_said

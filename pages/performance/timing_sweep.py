@@ -9,7 +9,7 @@ from engine.figures.timing_chart import sweep_chart
 from engine.timing.results import TimingSweep
 from engine.timing.spec import TimingSpec, TimingSweepSpec
 from engine.timing.variant import StepVariant
-from pages.performance.timing_asked import asked
+from pages.shared.asked import asked
 from pages.shared.fields import draw_field, field_value
 from pages.shared.jobs import compute
 from pages.shared.theme import shown_theme
