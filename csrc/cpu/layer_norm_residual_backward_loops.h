@@ -88,6 +88,10 @@ void layer_norm_residual_backward(
     const A row_rstd = static_cast<A>(rstd[row]);
     const auto means = add_parameter_gradients(
         grad + at, summed + at, weight, grad_weight, grad_bias, columns, row_mean, row_rstd);
+    if (row + 1 < rows) {
+      prefetch_row(grad + at + columns, columns);
+      prefetch_row(summed + at + columns, columns);
+    }
     write_gradient(
         grad + at, grad_summed ? grad_summed + at : nullptr, summed + at, weight, grad_x + at, columns, row_mean,
         row_rstd, means);

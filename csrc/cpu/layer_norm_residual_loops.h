@@ -1,35 +1,52 @@
 // Compiled once per instruction set by each_instruction_set.h; hence no include guard.
 #include "cpu/row_loops.h"
 
-// summed = x + residual, rounded to T; returns its sum over the row, before rounding.
+// Sums of what a row is away from `origin`, and of its square.
+struct Moments {
+  double origin;
+  double sum;
+  double squares;
+};
+
+// summed = x + residual, rounded to T; returns its moments, before rounding, about its first value.
 template <typename T>
-inline double add_row(const T* x, const T* residual, T* summed, int64_t columns) {
+inline Moments add_row(const T* x, const T* residual, T* summed, int64_t columns) {
   using A = arithmetic_t<T>;
   A left[tile], right[tile];
-  double total = 0;
+  const A origin = columns ? static_cast<A>(x[0]) + static_cast<A>(residual[0]) : A(0);
+  double sum = 0, squares = 0;
   for (int64_t begin = 0; begin < columns; begin += tile) {
     const int64_t n = std::min(tile, columns - begin);
     const A* a = widened(x + begin, left, n);
     const A* b = widened(residual + begin, right, n);
-    A sum = 0;
+    A* out = left;
     if constexpr (sizeof(T) > 2) {
-      T* out = summed + begin;
-#pragma omp simd reduction(+ : sum)
-      for (int64_t i = 0; i < n; ++i) {
-        out[i] = a[i] + b[i];
-        sum += out[i];
-      }
-    } else {
-#pragma omp simd reduction(+ : sum)
-      for (int64_t i = 0; i < n; ++i) {
-        left[i] = a[i] + b[i];
-        sum += left[i];
-      }
+      out = summed + begin;
+    }
+    A first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = a[i] + b[i];
+      const A off = out[i] - origin;
+      first += off;
+      second += off * off;
+    }
+    if constexpr (sizeof(T) == 2) {
       narrow(left, summed + begin, n);
     }
-    total += static_cast<double>(sum);
+    sum += static_cast<double>(first);
+    squares += static_cast<double>(second);
   }
-  return total;
+  return {static_cast<double>(origin), sum, squares};
+}
+
+// Whether the origin was so near the mean that the variance lost no more than a few of its last bits, and no rounding
+// to 16 bits came in between.
+template <typename T>
+inline bool are_exact(Moments row, int64_t columns) {
+  const double offset = row.sum / static_cast<double>(columns);
+  return sizeof(T) > 2 && 17.0 * offset * offset <= row.squares / static_cast<double>(columns) * 16.0 &&
+      row.squares <= std::numeric_limits<float>::max();
 }
 
 // Where squares leave the range of float.
@@ -105,8 +122,15 @@ void layer_norm_residual(
     double* mean, double* rstd, int64_t rows, int64_t columns, double eps) {
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t at = row * columns;
-    const double near = add_row(x + at, residual + at, summed + at, columns) / static_cast<double>(columns);
-    const auto statistics = statistics_of(summed + at, columns, near, eps);
+    const Moments about_first = add_row(x + at, residual + at, summed + at, columns);
+    if (row + 1 < rows) {
+      prefetch_row(x + at + columns, columns);
+      prefetch_row(residual + at + columns, columns);
+    }
+    const double count = static_cast<double>(columns), near = about_first.origin + about_first.sum / count;
+    const auto statistics = are_exact<T>(about_first, columns)
+        ? math::row_statistics(about_first.origin, about_first.sum, about_first.squares, count, eps)
+        : statistics_of(summed + at, columns, near, eps);
     normalise_row(summed + at, weight, bias, y + at, columns, statistics);
     mean[row] = statistics.mean;
     rstd[row] = statistics.rstd;

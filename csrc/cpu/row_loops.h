@@ -20,3 +20,13 @@ inline double sum_of(const A* x, int64_t count) {
   }
   return static_cast<double>(sum);
 }
+
+// Starts loading a row that is needed next, while arithmetic on this one leaves the memory idle: the hardware's own
+// prefetching stops at every page, which for rows of 4 KiB is every row. Far longer rows it follows by itself.
+template <typename T>
+inline void prefetch_row(const T* x, int64_t columns) {
+  constexpr int64_t line = 64 / sizeof(T), longest = 32768 / sizeof(T);
+  for (int64_t i = 0; i < std::min(columns, longest); i += line) {
+    __builtin_prefetch(x + i, 0, 2);
+  }
+}
