@@ -36,7 +36,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> layer_norm_residual(
       const int64_t at = begin * columns;
       ATLAS_DISPATCH(layer_norm_residual<T>)
       (read<T>(x) + at, read<T>(residual) + at, read<A>(wide_weight), read<A>(wide_bias), write<T>(y) + at,
-       write<T>(summed) + at, write<double>(mean) + begin, write<double>(rstd) + begin, end - begin, columns, eps);
+       write<T>(summed) + at, write<double>(mean) + begin, write<double>(rstd) + begin, end - begin, columns, eps,
+       exceeds_cache(y));
     });
   });
   return {y, summed, mean, rstd};

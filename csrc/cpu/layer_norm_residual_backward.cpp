@@ -30,7 +30,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_residual_backward(
   const Tensor mean = torch::stable::contiguous(given_mean), rstd = torch::stable::contiguous(given_rstd);
   const Tensor wide_weight = wide(weight);
   Tensor grad_x = fresh_like(summed);
-  Tensor grad_weight = torch::stable::new_empty(weight, {columns}), grad_bias = torch::stable::new_empty(weight, {columns});
+  Tensor grad_weight = torch::stable::new_empty(weight, {columns});
+  Tensor grad_bias = torch::stable::new_empty(weight, {columns});
   const int64_t per_block = rows_per_block(rows), blocks = (rows + per_block - 1) / per_block;
   const Tensor partial = torch::stable::new_zeros(summed, {blocks, 2, columns}, arithmetic_dtype(summed));
   for_floating(op, summed.scalar_type(), [&](auto zero) {
@@ -44,7 +45,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_residual_backward(
         ATLAS_DISPATCH(layer_norm_residual_backward<T>)
         (read<T>(grad) + at, given_grad_summed ? read<T>(grad_summed) + at : nullptr, read<T>(summed) + at,
          read<double>(mean) + row, read<double>(rstd) + row, read<A>(wide_weight), write<T>(grad_x) + at, shares,
-         shares + columns, std::min(per_block, rows - row), columns);
+         shares + columns, std::min(per_block, rows - row), columns, exceeds_cache(grad_x));
       }
     });
     add_blocks(read<A>(partial), blocks, 2 * columns, write<T>(grad_weight), columns);

@@ -42,7 +42,8 @@ inline RowMeans<arithmetic_t<T>> add_parameter_gradients(
 template <typename T>
 inline void write_gradient(
     const T* grad, const T* grad_summed, const T* summed, const arithmetic_t<T>* weight, T* grad_x, int64_t columns,
-    math::TwoParts<arithmetic_t<T>> mean, arithmetic_t<T> rstd, RowMeans<arithmetic_t<T>> means) {
+    math::TwoParts<arithmetic_t<T>> mean, arithmetic_t<T> rstd, RowMeans<arithmetic_t<T>> means,
+    bool past_cache) {
   using A = arithmetic_t<T>;
   A left[tile], right[tile], through[tile];
   for (int64_t begin = 0; begin < columns; begin += tile) {
@@ -50,10 +51,6 @@ inline void write_gradient(
     const A* g = widened(grad + begin, left, n);
     const A* x = widened(summed + begin, right, n);
     const A* w = weight + begin;
-    A* out = left;
-    if constexpr (sizeof(T) > 2) {
-      out = grad_x + begin;
-    }
     const auto own = [&](int64_t i) {
       const A normal = math::normalised(x[i], mean, rstd);
       return math::layer_norm_gradient(g[i] * w[i], normal, rstd, means.scaled, means.product);
@@ -62,17 +59,15 @@ inline void write_gradient(
       const A* gs = widened(grad_summed + begin, through, n);
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) {
-        out[i] = own(i) + gs[i];
+        left[i] = own(i) + gs[i];
       }
     } else {
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) {
-        out[i] = own(i);
+        left[i] = own(i);
       }
     }
-    if constexpr (sizeof(T) == 2) {
-      narrow(left, grad_x + begin, n);
-    }
+    store_tile(left, grad_x + begin, n, past_cache);
   }
 }
 
@@ -80,7 +75,7 @@ template <typename T>
 void layer_norm_residual_backward(
     const T* grad, const T* grad_summed, const T* summed, const double* mean, const double* rstd,
     const arithmetic_t<T>* weight, T* grad_x, arithmetic_t<T>* grad_weight, arithmetic_t<T>* grad_bias, int64_t rows,
-    int64_t columns) {
+    int64_t columns, bool past_cache) {
   using A = arithmetic_t<T>;
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t at = row * columns;
@@ -94,6 +89,7 @@ void layer_norm_residual_backward(
     }
     write_gradient(
         grad + at, grad_summed ? grad_summed + at : nullptr, summed + at, weight, grad_x + at, columns, row_mean,
-        row_rstd, means);
+        row_rstd, means, past_cache);
   }
+  finish_past_cache();
 }

@@ -93,7 +93,7 @@ inline math::RowStatistics statistics_of(const T* x, int64_t columns, double nea
 template <typename T>
 inline void normalise_row(
     const T* x, const arithmetic_t<T>* weight, const arithmetic_t<T>* bias, T* y, int64_t columns,
-    math::RowStatistics row) {
+    math::RowStatistics row, bool past_cache) {
   using A = arithmetic_t<T>;
   A buffer[tile];
   const auto mean = math::two_parts<A>(row.mean);
@@ -102,24 +102,18 @@ inline void normalise_row(
     const int64_t n = std::min(tile, columns - begin);
     const A* values = widened(x + begin, buffer, n);
     const A *w = weight + begin, *b = bias + begin;
-    A* out = buffer;
-    if constexpr (sizeof(T) > 2) {
-      out = y + begin;
-    }
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
-      out[i] = math::normalised(values[i], mean, rstd) * w[i] + b[i];
+      buffer[i] = math::normalised(values[i], mean, rstd) * w[i] + b[i];
     }
-    if constexpr (sizeof(T) == 2) {
-      narrow(buffer, y + begin, n);
-    }
+    store_tile(buffer, y + begin, n, past_cache);
   }
 }
 
 template <typename T>
 void layer_norm_residual(
     const T* x, const T* residual, const arithmetic_t<T>* weight, const arithmetic_t<T>* bias, T* y, T* summed,
-    double* mean, double* rstd, int64_t rows, int64_t columns, double eps) {
+    double* mean, double* rstd, int64_t rows, int64_t columns, double eps, bool past_cache) {
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t at = row * columns;
     const Moments about_first = add_row(x + at, residual + at, summed + at, columns);
@@ -131,8 +125,9 @@ void layer_norm_residual(
     const auto statistics = are_exact<T>(about_first, columns)
         ? math::row_statistics(about_first.origin, about_first.sum, about_first.squares, count, eps)
         : statistics_of(summed + at, columns, near, eps);
-    normalise_row(summed + at, weight, bias, y + at, columns, statistics);
+    normalise_row(summed + at, weight, bias, y + at, columns, statistics, past_cache);
     mean[row] = statistics.mean;
     rstd[row] = statistics.rstd;
   }
+  finish_past_cache();
 }

@@ -30,3 +30,46 @@ inline void prefetch_row(const T* x, int64_t columns) {
     __builtin_prefetch(x + i, 0, 2);
   }
 }
+
+// Stores a tile past the cache: a line written whole is then not read first. For outputs larger than the caches only;
+// finish_past_cache() before another thread may read them.
+template <typename T>
+inline void copy_past_cache(const T* from, T* to, int64_t count) {
+#if ATLAS_VECTOR_BYTES >= 32
+  const auto* source = reinterpret_cast<const char*>(from);
+  auto* target = reinterpret_cast<char*>(to);
+  const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+  const int64_t lead = std::min<int64_t>(bytes, -reinterpret_cast<intptr_t>(target) & (ATLAS_VECTOR_BYTES - 1));
+  memcpy(target, source, lead);
+  int64_t i = lead;
+  for (; i + ATLAS_VECTOR_BYTES <= bytes; i += ATLAS_VECTOR_BYTES) {
+#if ATLAS_VECTOR_BYTES == 64
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i), _mm512_loadu_si512(source + i));
+#else
+    const __m256i values = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + i));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target + i), values);
+#endif
+  }
+  memcpy(target + i, source + i, bytes - i);
+#else
+  memcpy(to, from, count * sizeof(T));
+#endif
+}
+
+inline void finish_past_cache() {
+#if ATLAS_VECTOR_BYTES >= 32
+  _mm_sfence();
+#endif
+}
+
+// A computed tile into its place in an output.
+template <typename T>
+inline void store_tile(const arithmetic_t<T>* tile, T* to, int64_t count, bool past_cache) {
+  if constexpr (sizeof(T) == 2) {
+    narrow(tile, to, count);
+  } else if (past_cache) {
+    copy_past_cache(tile, to, count);
+  } else {
+    memcpy(to, tile, count * sizeof(T));
+  }
+}

@@ -22,6 +22,11 @@ inline ScalarType arithmetic_dtype(const Tensor& x) {
   return x.scalar_type() == ScalarType::Double ? ScalarType::Double : ScalarType::Float;
 }
 
+// Outputs that the level-2 cache of a core cannot keep until they are read.
+inline bool exceeds_cache(const Tensor& output) {
+  return static_cast<int64_t>(output.element_size()) * output.numel() >= (4 << 20);
+}
+
 // The few values of a row's weights, widened once instead of for every row; dense.
 inline Tensor wide(const Tensor& parameter) {
   const ScalarType dtype = arithmetic_dtype(parameter);

@@ -126,6 +126,16 @@ def test_empty_and_single_rows(shape, device):
     assert_gradients(inputs, lambda y, summed: (y * y + summed).sum(), atol=1e-4)
 
 
+@by_device
+@pytest.mark.parametrize("columns", [1024, 1029])
+def test_outputs_beyond_the_cache_are_written_whole(columns, device):
+    """4 MiB and more are stored past it; rows of 1029 values do not begin at a line of the cache."""
+    inputs = made(1100, columns, device=device)
+    for one, expected in zip(layer_norm_residual(*inputs), right(*in_float64(inputs)), strict=True):
+        torch.testing.assert_close(one.cpu().double(), expected, rtol=1e-5, atol=1e-5)
+    assert_gradients(inputs, lambda y, summed: (y * summed).sum(), rtol=1e-5, atol=1e-3)
+
+
 def test_parameter_gradients_do_not_depend_on_the_number_of_threads():
     inputs, threads, found = made(3000, 70), torch.get_num_threads(), []
     try:
