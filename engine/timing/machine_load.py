@@ -53,6 +53,7 @@ def between(start: Reading, end: Reading) -> Machine:
         busy_processes=sum(s / wall > BUSY_SHARE for s in used.values()) if end.processes else None,
         steal=None if steal is None else max(0.0, steal) / wall,
         throttled_s=throttled,
+        measured_at_s=time.time(),
     )
 
 

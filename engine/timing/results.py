@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Literal
 
 import msgspec
@@ -12,13 +13,16 @@ from engine.timing.comparison import Comparison, Crossover, Series
 
 Verdict = Literal["identical", "equal up to rounding", "different", "not comparable"]
 MEBIBYTE = 1 << 20
+MOST_PAGES, FEW_PAGES = 0.9, 0.02
+"""Shares of an output's pages from and up to which it counts as made of new pages, and of old ones."""
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
     """How far one result is from another, over all its tensors in double precision.
 
     `relative` is the largest absolute distance / the largest absolute value of the other, `tolerance` what rounding
-    may make of it in the coarser of the two dtypes. `reason` says why results cannot be compared, or what to know.
+    may make of it in the coarsest dtype of operands, mode and results. `reason` says why results cannot be compared,
+    or what to know.
     """
 
     verdict: Verdict
@@ -63,6 +67,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds per second in which the hypervisor ran someone else."""
     throttled_s: float | None = None
     """Seconds in which the control group held this process back."""
+    measured_at_s: float | None = None
+    """Seconds since 1970 when it ended, as a result from the cache may be old."""
 
     @property
     def is_loaded(self) -> bool:
@@ -102,16 +108,18 @@ class Allocated(msgspec.Struct, frozen=True, kw_only=True):
     moved_bytes: int
     """Operands read once and the result written once, per call."""
     comparison: Comparison
-    """Of "fresh output" and "reused output"."""
+    """Of "fresh output" and "reused output", with a settled heap."""
+    faults_as_found: float = 0.0
+    """Of a fresh output per call, median, before the heap was settled: chance, as far as the operator goes."""
 
     @property
     def fresh_faults(self) -> float:
         """Minor page faults per call, median of the rounds."""
-        return sorted(self.comparison.faults[0])[self.comparison.rounds // 2]
+        return median(self.comparison.faults[0])
 
     @property
     def reused_faults(self) -> float:
-        return sorted(self.comparison.faults[1])[self.comparison.rounds // 2]
+        return median(self.comparison.faults[1])
 
     @property
     def allocator_share(self) -> float:
@@ -131,13 +139,21 @@ class Allocations(Result, frozen=True, kw_only=True):
 
     @property
     def cliff(self) -> tuple[int, int] | None:
-        """(largest output without faults, smallest with a fault for nearly every page), neighbours; None without."""
-        for below, above in zip(self.points, self.points[1:], strict=False):
-            if not is_faulted(below, self.page_bytes) and is_faulted(above, self.page_bytes):
-                return below.output_bytes, above.output_bytes
-        return None
+        """(largest output without faults, smallest with them), where one size divides all; None otherwise."""
+        states = [fault_state(point, self.page_bytes) for point in self.points]
+        above = states.count("faulted")
+        below = len(states) - above
+        if not above or not below or states != ["kept"] * below + ["faulted"] * above:
+            return None
+        return self.points[below - 1].output_bytes, self.points[below].output_bytes
 
 
-def is_faulted(point: Allocated, page_bytes: int) -> bool:
-    """Whether at least half of the pages of a fresh output were given anew by the system on a call."""
-    return point.fresh_faults >= 0.5 * point.output_bytes / page_bytes
+FaultState = Literal["kept", "partly faulted", "faulted"]
+
+
+def fault_state(point: Allocated, page_bytes: int) -> FaultState:
+    """Of a fresh output: nearly all of its pages given anew on a call, next to none, or something between."""
+    share = point.fresh_faults * page_bytes / point.output_bytes
+    if share >= MOST_PAGES:
+        return "faulted"
+    return "kept" if share <= FEW_PAGES else "partly faulted"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from engine.timing.band import find_winner, ratios_to_first
 from engine.timing.clock import Clock, accelerator_of, torch_threads, wait_for
 from engine.timing.comparison import Comparison, Usage
+from engine.timing.heap import settle_heap
 
 Work = Callable[[], object]
 Progress = Callable[[str, float], None]
@@ -45,13 +46,14 @@ def compare(
 ) -> Comparison:
     """Time the callables against each other; the first is what the others are compared to.
 
-    Each is called once to warm up, then as often per sample as `minimum_sample_s` asks (0: once); `warm_up_rounds`
-    are recorded apart. `threads` is one number, or one for each. `budget_s` wall seconds may end it after fewer rounds,
-    never fewer than 5, which a note says. `device` names the accelerator of callables that return no tensor.
+    The heap is settled (engine/timing/heap.py), each is called once to warm up, then as often per sample as
+    `minimum_sample_s` asks (0: once); `warm_up_rounds` are recorded apart. `threads` is one number, or one for each.
+    `budget_s` wall seconds may end it after fewer rounds, never fewer than 5, which a note says. `device` names the accelerator of callables that return no tensor.
     ValueError for fewer than two callables or 5 rounds; what a callable raises goes through, with its name added.
     """
     threads_of = tuple([threads] * len(callables) if isinstance(threads, int) else threads)
     _check(callables, rounds, threads_of)
+    settle_heap()
     with torch_threads(threads_of[0]):
         bench = _warm_up(callables, threads_of, minimum_sample_s, device, clock or Clock(), on_progress)
         warm_up = bench.run(warm_up_rounds, None, "warming up, round")
