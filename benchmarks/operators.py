@@ -20,7 +20,7 @@ from engine.operator_ladder.formulas import ITEM_BYTES, value_of
 from engine.operator_ladder.problem import Problem, build
 from engine.operator_ladder.results import Roofline
 from engine.operator_ladder.roofline import measure_roofline
-from engine.operator_ladder.row import BUILT_IN, COMPOSED, INDUCTOR, Work
+from engine.operator_ladder.row import ATLAS, BUILT_IN, COMPOSED, INDUCTOR, OPTIMIZER, Work
 from engine.operator_ladder.spec import RooflineSpec
 from engine.operators import operator_names
 from engine.operators.load import load
@@ -29,6 +29,8 @@ from engine.timing.comparison import Comparison
 from engine.timing.compiled import compile_function
 
 OURS = "atlas"
+FUNCTION = "torch.optim's own function"
+"""Of an optimizer's step over lists, without the class around it; no rung, as the ladder shows whole steps."""
 ROUNDS = 15
 BUDGET_S = 12.0
 """Wall seconds for the rounds of one operator at one size."""
@@ -36,15 +38,24 @@ BUDGET_S = 12.0
 
 @dataclass(frozen=True)
 class Target:
-    """`operator` at `sizes` (rows, columns, inner): how many times faster than each rung it should be."""
+    """`operator` at `sizes` (rows, columns, inner): how many times faster than each rung `ours` should be."""
 
     operator: str
     sizes: tuple[int, int, int]
     least: dict[str, float]
     work: Work = "forward + backward"
+    ours: str = next(iter(ATLAS))
 
     def __str__(self) -> str:
-        return f"{self.operator} {' x '.join(str(size) for size in self.sizes if size > 1)}"
+        which = f" ({OPTIMIZER})" if self.ours == OPTIMIZER else ""
+        return f"{self.operator}{which} {' x '.join(str(size) for size in self.sizes if size > 1)}"
+
+
+def _steps(operator: str, optimizer: dict[str, float], function: float) -> Iterator[Target]:
+    """A whole optimizer's step against one, the bare functions apart; over many small tensors and a few large ones."""
+    for sizes, few in (((300, 1000, 1), False), ((300, 4096, 1), False), ((4, 4_000_000, 1), True)):
+        yield Target(operator, sizes, dict.fromkeys(optimizer, 0.95) if few else optimizer, "forward", OPTIMIZER)
+        yield Target(operator, sizes, {FUNCTION: 0.95 if few else function}, "forward")
 
 
 GELU = {BUILT_IN: 2.2, COMPOSED: 6.0, INDUCTOR: 2.2}
@@ -57,12 +68,8 @@ TARGETS = (
     Target("layer_norm_residual", (4096, 1024, 1), {BUILT_IN: 1.2}),
     Target("gemm", (1024, 256, 512), {BUILT_IN: 0.9}, "forward"),
     Target("gemm", (2048, 2048, 2048), {BUILT_IN: 0.85}, "forward"),
-    Target("adamw_step_", (300, 1000, 1), {BUILT_IN: 4.0}, "forward"),
-    Target("adamw_step_", (300, 4096, 1), {BUILT_IN: 4.0}, "forward"),
-    Target("adamw_step_", (4, 4_000_000, 1), {BUILT_IN: 0.95}, "forward"),
-    Target("sgd_step_", (300, 1000, 1), {"foreach": 4.0}, "forward"),
-    Target("sgd_step_", (300, 4096, 1), {"foreach": 4.0}, "forward"),
-    Target("sgd_step_", (4, 4_000_000, 1), {"foreach": 0.95}, "forward"),
+    *_steps("adamw_step_", {BUILT_IN: 4.0}, 1.0),
+    *_steps("sgd_step_", {"foreach": 4.0}, 2.0),
 )
 
 
@@ -98,7 +105,7 @@ def _tell(line: str) -> None:
 def _rows(target: Target, threads: int, compiled: bool) -> Iterator[Row]:
     problem = build(CATALOGUE[target.operator], target.sizes, "float32", target.work, 0)
     rungs = [rung for rung in target.least if rung != INDUCTOR or compiled]
-    functions = {OURS: problem.function(problem.row.way_function)}
+    functions = {OURS: problem.function(problem.row.way(target.ours).function)}
     functions |= {rung: _function(problem, rung) for rung in rungs}
     works = {name: problem.prepare(function).work for name, function in functions.items()}
     comparison = compare(works, rounds=ROUNDS, threads=threads, warm_up_rounds=2, budget_s=BUDGET_S)
@@ -116,6 +123,8 @@ def _threads(count: int) -> str:
 def _function(problem: Problem, rung: str) -> object:
     """What a rung runs; for torch.compile, compiled now from the composed formula."""
     row = problem.row
+    if rung == FUNCTION:
+        return problem.function("function")
     if rung == INDUCTOR:
         return compile_function(problem.function(row.way(row.compiled_from).function))
     return problem.function(row.way(rung).function)

@@ -2,9 +2,8 @@
 
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "arguments.h"
+#include "tensor_lists.h"
 
 namespace atlas {
 
@@ -19,7 +18,7 @@ inline void expect_within(const char* op, const char* name, double value, double
 }
 
 inline void expect_sgd(
-    const char* op, const std::vector<Tensor>& momentum_buffers, double lr, double momentum, double dampening,
+    const char* op, const TensorList& momentum_buffers, double lr, double momentum, double dampening,
     double weight_decay, bool nesterov) {
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   expect_within(op, "lr", lr, 0, no_limit, "of 0 or more");

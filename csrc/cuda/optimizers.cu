@@ -48,7 +48,7 @@ void step(const char* op, const std::vector<List>& given, const Factors& factors
   if (all.total() == 0) {
     return;
   }
-  const Tensor& on = given.front().tensors.front();
+  const Tensor on = given.front().tensors[0];
   for (const ScalarType dtype : {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16, ScalarType::Half}) {
     for_floating(op, dtype, [&](auto zero) {
       using T = decltype(zero);
@@ -61,7 +61,7 @@ void step(const char* op, const std::vector<List>& given, const Factors& factors
 }  // namespace
 
 void sgd_step_(
-    std::vector<Tensor> params, std::vector<Tensor> grads, std::vector<Tensor> momentum_buffers, double lr,
+    const TensorList& params, const TensorList& grads, const TensorList& momentum_buffers, double lr,
     double momentum, double dampening, double weight_decay, bool nesterov, bool maximize, bool first) {
   const char* op = "sgd_step_";
   expect_sgd(op, momentum_buffers, lr, momentum, dampening, weight_decay, nesterov);
@@ -72,13 +72,13 @@ void sgd_step_(
   if (momentum == 0) {
     return step<2, SgdStep>(op, lists, factors);
   }
-  lists.push_back({"momentum_buffers", momentum_buffers, true});
+  lists.push_back({"momentum_buffers", momentum_buffers, true, true});
   step<3, SgdStep>(op, lists, factors);
 }
 
 void adamw_step_(
-    std::vector<Tensor> params, std::vector<Tensor> grads, std::vector<Tensor> exp_avgs,
-    std::vector<Tensor> exp_avg_sqs, std::vector<Tensor> max_exp_avg_sqs, int64_t step_count, double lr, double beta1,
+    const TensorList& params, const TensorList& grads, const TensorList& exp_avgs,
+    const TensorList& exp_avg_sqs, const TensorList& max_exp_avg_sqs, int64_t step_count, double lr, double beta1,
     double beta2, double eps, double weight_decay, bool maximize) {
   const char* op = "adamw_step_";
   expect_adamw(op, step_count, lr, beta1, beta2, eps, weight_decay);
@@ -86,11 +86,14 @@ void adamw_step_(
     return math::adamw_factors<decltype(zero)>(step_count, lr, beta1, beta2, eps, weight_decay, maximize);
   };
   std::vector<List> lists = {
-      {"params", params, true}, {"grads", grads, false}, {"exp_avgs", exp_avgs, true}, {"exp_avg_sqs", exp_avg_sqs, true}};
+      {"params", params, true},
+      {"grads", grads, false},
+      {"exp_avgs", exp_avgs, true, true},
+      {"exp_avg_sqs", exp_avg_sqs, true, true}};
   if (max_exp_avg_sqs.empty()) {
     return step<4, AdamwStep>(op, lists, factors);
   }
-  lists.push_back({"max_exp_avg_sqs", max_exp_avg_sqs, true});
+  lists.push_back({"max_exp_avg_sqs", max_exp_avg_sqs, true, true});
   step<5, AdamwStep>(op, lists, factors);
 }
 

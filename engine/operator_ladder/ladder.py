@@ -23,7 +23,7 @@ from engine.operator_ladder.problem import (
     tensors,
 )
 from engine.operator_ladder.results import OperatorLadder, Rung
-from engine.operator_ladder.row import ATLAS, INDUCTOR, Way
+from engine.operator_ladder.row import INDUCTOR, Way
 from engine.operator_ladder.spec import (
     AnyLadderSpec,
     CompiledOperatorLadderSpec,
@@ -108,7 +108,7 @@ def _try(
     rung = Rung(name=way.rung, code=way.code, outcome="measured")
     if way.rung in spec.left_out:
         return Tried(msgspec.structs.replace(rung, outcome="skipped", reason="not asked for"))
-    if way.rung in ATLAS and not loaded.compiled:
+    if way.needs_library and not loaded.compiled:
         return Tried(msgspec.structs.replace(rung, outcome="not built", reason=loaded.reason))
     progress(f"checking {way.rung}", 0.1 + 0.2 * spec.row.ways.index(way) / len(spec.row.ways))
     if way.is_slow and (seconds := _estimated(spec, way)) > SLOW_LIMIT_S:

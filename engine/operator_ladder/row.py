@@ -16,6 +16,11 @@ COMPOSED, BUILT_IN, INDUCTOR = "composed", "built-in", "torch.compile"
 ATLAS: dict[str, str] = {f"atlas {name}": name for name in ("baseline", "avx2", "avx512")}
 """Rung of the compiled operator -> the instruction set its loops are run in."""
 
+OPTIMIZER = "atlas optimizer"
+"""Rung of the optimizer class over a compiled step."""
+NEEDS_LIBRARY = "atlas"
+"""How the names of rungs begin that run compiled operators."""
+
 
 class Way(msgspec.Struct, frozen=True):
     """One rung: its name, how one writes it, and the function of the operator's `ways` module it runs."""
@@ -27,6 +32,11 @@ class Way(msgspec.Struct, frozen=True):
     """Tried on a sixteenth of the rows first, and left out where a call would take too long."""
     has_own_mask: bool = False
     """Its random numbers are others than the reference's, so their results are not compared."""
+
+    @property
+    def needs_library(self) -> bool:
+        """Whether it is timed only where the operators are compiled."""
+        return self.rung.startswith(NEEDS_LIBRARY)
 
 
 class Cost(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.operator_ladder.row import BUILT_IN, COMPOSED, Cost, Row, Way, atlas_ways
+from engine.operator_ladder.row import BUILT_IN, COMPOSED, OPTIMIZER, Cost, Row, Way, atlas_ways
 
 _EACH = "rows * columns"
 _GELU = "x / (1 + exp(x * (a + b * (x * x))))"
@@ -206,6 +206,7 @@ def _steps(name: str, optimizer: str, statements: str, tensors: int) -> Row:
             Way("foreach", f"{optimizer}(params, foreach=True).step()", "foreach"),
             Way(BUILT_IN, f"{optimizer}(params, fused=True).step()", "built_in"),
             *atlas_ways(f"{name}(params, grads, ...)"),
+            Way(OPTIMIZER, f"engine.operators.optimizers.{optimizer}(params).step()", "optimizer"),
         ),
         sizes=("tensors", "elements of each", ""),
         default=(300, 1024, 1),
@@ -217,7 +218,12 @@ def _steps(name: str, optimizer: str, statements: str, tensors: int) -> Row:
 
 
 _STEPS = (
-    _steps("sgd_step_", "SGD", "buffer = momentum * buffer + grad; p - lr * buffer", 5),
+    _steps(
+        "sgd_step_",
+        "SGD",
+        "buffer = momentum * buffer + grad; p - lr * buffer",
+        5,
+    ),
     _steps(
         "adamw_step_",
         "AdamW",

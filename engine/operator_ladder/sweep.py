@@ -9,7 +9,6 @@ from typing import Any
 
 from engine.operator_ladder.problem import InstructionSets, build, instruction_sets
 from engine.operator_ladder.results import OperatorSweep
-from engine.operator_ladder.row import ATLAS
 from engine.operator_ladder.spec import OperatorSweepSpec
 from engine.operators.load import load
 from engine.runner.contract import ProgressSink
@@ -72,7 +71,7 @@ def _works(spec: OperatorSweepSpec, size: int, sets: InstructionSets, ended: Lef
     for way in spec.row.ways:
         if way.rung in ended:
             continue
-        if way.rung in ATLAS and not load().compiled:
+        if way.needs_library and not load().compiled:
             ended[way.rung] = load().reason
             continue
         try:

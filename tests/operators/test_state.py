@@ -43,6 +43,14 @@ def test_while_building(folder):
     assert operators_state().kind in {"not built", "no compiler"}, "a build that was cut off is none"
 
 
+@pytest.mark.parametrize("log", ["", "Compiling with c++\n", "Waiting for another build to end\n", "1 of"])
+def test_while_building_before_any_file_is_done(folder, log):
+    with build.only_builder(print):
+        (folder / library.LOG).write_text(log)
+        state = operators_state()
+    assert (state.kind, state.detail, state.done, state.total) == ("building", "starting the compiler", 0, 0)
+
+
 def test_after_a_failure(folder):
     lines = [f"line {number}" for number in range(100)]
     (folder / library.LOG).write_text("\n".join([*lines, f"{build.FAILED}a.cpp:3: error: no"]) + "\n")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from engine.operators.flat_state import as_list
 from engine.operators.registration import Operator, nothing, register, told_to_autograd
 
 
@@ -28,7 +29,8 @@ def adamw_step_(
     """What torch.optim.AdamW does to `params` and its averages in step number `step`, counted from 1.
 
     Entry i of each list belongs together; `max_exp_avg_sqs` makes it amsgrad. Any strides, float32, float64, bfloat16
-    and float16, mixed as you like. RuntimeError for lists that do not match or share memory.
+    and float16, mixed as you like. Each list of averages may also be one 1-d tensor for parameters of one dtype, laid
+    out as `engine.operators.flat_state` says. RuntimeError for lists that do not match or share memory.
     """
     if not params and not grads:  # no tensor, no device to choose by
         return
@@ -67,6 +69,9 @@ def _reference(
 ) -> None:
     step_size, correction = lr / (1 - beta1**step), (1 - beta2**step) ** 0.5
     with torch.no_grad():
+        exp_avgs, exp_avg_sqs, max_exp_avg_sqs = (
+            as_list(state, params) for state in (exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
+        )
         for i, (param, exp_avg, exp_avg_sq) in enumerate(zip(params, exp_avgs, exp_avg_sqs, strict=True)):
             grad = -grads[i] if maximize else grads[i]
             exp_avg.lerp_(grad, 1 - beta1)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from engine.operators.flat_state import as_list
 from engine.operators.registration import Operator, nothing, register, told_to_autograd
 
 
@@ -26,7 +27,8 @@ def sgd_step_(
     """What torch.optim.SGD does to `params` and `momentum_buffers`, entry i of each list belonging together.
 
     Buffers are needed when momentum is not 0; with `first` their content is not read. Any strides, float32, float64,
-    bfloat16 and float16, mixed as you like. RuntimeError for lists that do not match or share memory.
+    bfloat16 and float16, mixed as you like. The buffers may also be one 1-d tensor for parameters of one dtype, laid
+    out as `engine.operators.flat_state` says. RuntimeError for lists that do not match or share memory.
     """
     if not params and not grads:  # no tensor, no device to choose by
         return
@@ -60,6 +62,7 @@ def _reference(
     first: bool = False,
 ) -> None:
     with torch.no_grad():
+        momentum_buffers = as_list(momentum_buffers, params)
         for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
             direction = (-grad if maximize else grad) + (weight_decay * param if weight_decay else 0)
             if momentum:

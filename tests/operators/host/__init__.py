@@ -20,6 +20,7 @@ from engine.operators.library import BUILDS, SOURCES, schemas, source_files
 
 HERE = Path(__file__).parent
 NAMESPACE = "atlas_on_host"
+SHARED_SOURCES = ("arguments.cpp", "memory_ranges.cpp", "tensor_list.cpp", "tensor_lists.cpp", "host_launcher.cpp")
 CUDA_FILES = tuple(sorted((SOURCES / "cuda").glob("*.cu")))
 
 
@@ -42,7 +43,7 @@ def compile_library(name: str, text: str, *flags: str) -> Path:
         return library
     library.parent.mkdir(parents=True, exist_ok=True)
     source = library.with_suffix(".cpp")
-    source.write_text(text + '#include "arguments.cpp"\n#include "tensor_lists.cpp"\n#include "host_launcher.cpp"\n')
+    source.write_text(text + "".join(f'#include "{shared}"\n' for shared in SHARED_SOURCES))
     torch_files = Path(torch.__file__).parent
     partial = library.with_suffix(".partial")
     command = [compiler, "-shared", "-fPIC", "-fvisibility=hidden", "-std=c++20", "-O1", "-Wall", "-Wno-attributes"]
