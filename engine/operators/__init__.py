@@ -1,6 +1,7 @@
 """The compiled operators, also as `torch.ops.atlas.<name>`; loads torch only when one of them is asked for.
 
 `from engine.operators import gelu_tanh`: every module of `definitions` offers a function of its own name.
+`from engine.operators.optimizers import AdamW, SGD`: torch.optim's, stepped by them.
 """
 
 from __future__ import annotations
