@@ -28,6 +28,7 @@ MOST_REGISTERS = 128
 ONLY_WITH_CUDA = {"aoti_torch_get_current_cuda_stream"}
 """What a PyTorch built for CUDA adds to the interface the operators call."""
 
+pytestmark = pytest.mark.timeout(600)  # two minutes of CPU for all files
 with_nvcc = pytest.mark.skipif(find_nvcc() is None, reason="no nvcc on this machine")
 
 
@@ -82,7 +83,6 @@ def resources() -> tuple[KernelResources, ...]:
 
 @with_nvcc
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_every_file_compiles_for_every_architecture(resources, capsys):
     assert {(row.source, row.architecture) for row in resources} == {
         (path.name, architecture) for path in kernel_files() for architecture in ARCHITECTURES

@@ -1,4 +1,9 @@
-"""The CUDA operators built for the CPU: the same .cu files, compiled by the C++ compiler over the host launcher."""
+"""The CUDA operators built for the CPU: the same .cu files, compiled by the C++ compiler over the host launcher.
+
+Reads and writes past a tensor's end are found with the address sanitizer:
+`HOST_LAUNCHER_FLAGS=-fsanitize=address LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0
+python -m pytest -s -n0 -m slow tests/operators/test_cuda_sizes.py`.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +36,7 @@ def implemented() -> frozenset[str]:
 
 def compile_library(name: str, text: str, *flags: str) -> Path:
     """A shared library of `text`, the launcher and the checks of arguments, as one translation unit; kept by hash."""
+    flags += tuple(os.environ.get("HOST_LAUNCHER_FLAGS", "").split())
     compiler = next(filter(shutil.which, filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++"))), None)
     if compiler is None:
         pytest.skip("no C++ compiler on this machine")
