@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -99,14 +101,54 @@ def test_scripts_are_in_ruffs_style(tmp_path):
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
+AGAINST_PYTORCH = f"""
+import json
+import torch
+from {LOADER_FILE.removesuffix(".py")} import scaled_relu
+
+told = {{}}
+inputs = [torch.randn(7), torch.randn(3, 4).t(), torch.randn(4).expand(3, 4), torch.randn(3, 1).t(), torch.empty(0)]
+inputs += [torch.tensor(2.0), torch.tensor([-1.0, 2.0]), torch.tensor([-1.0, 0.0, 2.0, torch.nan, torch.inf])]
+for number, x in enumerate(inputs):
+    for scale in (2.0, -2.0):
+        leaf = x.clone().requires_grad_()
+        results = scaled_relu(leaf, scale), scale * leaf.relu()
+        gradients = [torch.autograd.grad(y.sum(), leaf)[0] for y in results]
+        pairs = (results, gradients)
+        told[f"{{number}}, {{scale}}"] = [torch.allclose(*pair, rtol=0, atol=0, equal_nan=True) for pair in pairs]
+    if not x.isnan().any():
+        told[f"opcheck {{number}}"] = list(torch.library.opcheck(scaled_relu.default, (x, -2.0)).values())
+gradient = torch.tensor([-1.0, 2.0], requires_grad=True)
+scaled_relu(gradient, -2.0).sum().backward()
+told["gradient"] = gradient.grad.tolist()
+try:
+    scaled_relu(torch.ones(2, dtype=torch.float64), 1.0)
+except RuntimeError as error:
+    told["refusal"] = str(error)
+print(json.dumps(told))
+"""
+"""What a user may do with it: negative scales, strides of every kind, NaN, another dtype."""
+
+
 @pytest.mark.slow
-def test_the_kernel_of_ones_own_builds_runs_and_passes_opcheck(tmp_path):
+def test_the_kernel_of_ones_own_is_what_pytorch_computes(tmp_path):
     if shutil.which("c++") is None and shutil.which("g++") is None:
         pytest.skip("needs a C++ compiler")
     (tmp_path / KERNEL_FILE).write_text(kernel_text(), encoding="utf-8")
     (tmp_path / LOADER_FILE).write_text(loader_text(), encoding="utf-8")
-    done = subprocess.run([sys.executable, LOADER_FILE], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    difference, verdicts = done.stdout.splitlines()[-2:]
-    assert float(difference.rsplit(" ", 1)[1]) == 0.0
-    assert verdicts.count("SUCCESS") == 4
+    (tmp_path / "against_pytorch.py").write_text(AGAINST_PYTORCH, encoding="utf-8")
+    environment = os.environ | {"TORCH_EXTENSIONS_DIR": str(tmp_path / "built")}
+    outputs = []
+    for file in (LOADER_FILE, "against_pytorch.py"):
+        done = subprocess.run(
+            [sys.executable, file], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        outputs.append(done.stdout.splitlines())
+    assert outputs[0][-1] == "results and gradients are PyTorch's"
+    assert [line.count("SUCCESS") for line in outputs[0][:-1]] == [4] * 4
+    told = json.loads(outputs[1][-1])
+    assert told.pop("refusal") == "scaled_relu: expected x in float32; convert it with x.float()."
+    assert told.pop("gradient") == [0.0, -2.0]
+    assert len(told) == 16 + 7
+    assert {name: found for name, found in told.items() if set(found) - {True, "SUCCESS"}} == {}
