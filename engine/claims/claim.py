@@ -53,11 +53,12 @@ Rule = CountRule | TimeRule | RefusalRule
 
 @dataclass(frozen=True)
 class Link:
-    """A page that explains it: its address, and the model or the settings it should stand at."""
+    """A page that explains it: its address, and what it should stand at: one of its questions, a model, settings."""
 
     address: str
     settings: dict[str, str] = field(default_factory=dict)
     model: ModelSpec | None = None
+    question: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Claim:
     link: Link
     quick: bool = True
     lesson: str = ""
+    """What to notice; figures in braces, {name of a count} or {condition: name}, are those that were measured."""
 
     def spec(self, **values: Any) -> Spec[Measured]:
         """The spec with these sizes."""

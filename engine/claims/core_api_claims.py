@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from engine.claims import spec as specs
 from engine.claims.claim import CORE_API, Claim, CountRule, Link, RefusalRule, TimeRule
-from engine.models.spec import LinearStack, ModelSpec
-
-STACK = ModelSpec(architecture=LinearStack(), checkpoint="every_k", checkpoint_k=5, batch=64)
+from engine.models.spec import Expression, Mlp, ModelSpec
 
 CORE_API_CLAIMS = (
     Claim(
@@ -17,7 +15,7 @@ CORE_API_CLAIMS = (
         kind=specs.CubeSpec,
         experiment="x in float64, x ** 3, torch.autograd.grad twice; the distance to 3x² and 6x is counted.",
         rules=(CountRule("the result is compared with the formula", "relative error", high=1e-12),),
-        link=Link("autograd-graph"),
+        link=Link("autograd-graph", model=ModelSpec(architecture=Expression(name="grad_of_grad"))),
         lesson="The graph of the first derivative is itself differentiable, because create_graph recorded it.",
     ),
     Claim(
@@ -32,9 +30,9 @@ CORE_API_CLAIMS = (
             RefusalRule("depth is 2, as the article calls it", "model(x, depth=2) as printed"),
             CountRule("residual is set to None first", "nodes at depth 2", low=6, high=17),
         ),
-        link=Link("autograd-graph"),
+        link=Link("autograd-graph", model=ModelSpec(architecture=Mlp(layers=3, depth=2))),
         lesson="With depth 2 no iteration assigns `residual` before it is read. The graph does follow the depth once "
-        "the name is assigned: 5, 11 and 18 nodes.",
+        "the name is assigned: {nodes at depth 1}, {nodes at depth 2} and {nodes at depth 3} nodes.",
     ),
     Claim(
         key="clipped_sigmoid",
@@ -48,9 +46,10 @@ CORE_API_CLAIMS = (
             CountRule("the gradient of 1000 y is below 1", "largest gradient of 1000 y", high=1.0),
             RefusalRule("the gradient is still the derivative (gradcheck)", "gradcheck(ClippedSigmoid.apply)"),
         ),
-        link=Link("autograd-graph"),
-        lesson="The derivative is at most beta / 4 without any clip, 0.5 for beta = 2. The clip flattens it to 0.1 "
-        "where the function is steepest, and still lets a large incoming gradient through.",
+        link=Link("operators", {"operators.operator": "clipped_sigmoid", "operators.work": "forward + backward"}),
+        lesson="The derivative is at most beta / 4 without any clip, {largest true derivative} here. The clip leaves "
+        "{largest clipped derivative}, flat where the function is steepest, and still lets a large incoming gradient "
+        "through: {largest gradient of 1000 y}.",
     ),
     Claim(
         key="in_place_update",
@@ -64,8 +63,9 @@ CORE_API_CLAIMS = (
             CountRule("allocations are counted", "allocations in place", high=0),
             TimeRule("a step is timed", "one step", high=1.0, variant="in place"),
         ),
-        link=Link("storage-and-views"),
-        lesson="Out of place makes two storages per tensor: the scaled gradient and the new values.",
+        link=Link("timing", question="Where does memory get expensive?"),
+        lesson="Out of place makes two storages per tensor, the scaled gradient and the new values: {allocations out "
+        "of place} in one step, against {allocations in place}.",
     ),
     Claim(
         key="row_sums",
@@ -79,8 +79,9 @@ CORE_API_CLAIMS = (
             TimeRule("time is compared, element loop", "row sums", high=0.1, variant="einsum"),
             CountRule("agreement is checked at rtol=1e-6", "allclose(rtol=1e-6)", low=1),
         ),
-        link=Link("broadcasting", {"broadcast.section": "Loop to vector"}),
-        lesson="Both are right to float32 rounding; they add in another order, and rtol=1e-6 is tighter than that.",
+        link=Link("broadcasting", question="How far is a Python loop behind einsum?"),
+        lesson="Both are right to float32 rounding, off by {largest error of the loop} and {largest error of einsum} "
+        "at most; they add in another order, and rtol=1e-6 is tighter than that.",
     ),
     Claim(
         key="checkpoint",
@@ -96,10 +97,11 @@ CORE_API_CLAIMS = (
             CountRule("every fifth block of several tensors: bytes saved", "blocks saved share", low=0.05),
             CountRule("√n segments of such blocks: bytes saved", "segments saved share", low=0.05),
         ),
-        link=Link("autograd-graph", model=STACK),
+        link=Link("autograd-graph", question="Why did memory not drop?"),
         quick=False,
-        lesson="A checkpointed Linear keeps its input, which is all it would have saved: nothing is gained and the "
-        "layer is computed twice. Segments drop everything inside them.",
+        lesson="A checkpointed Linear keeps its input, which is all it would have saved: the layer is "
+        "computed twice for {Linear + ReLU saved share} of the bytes. Segments drop everything inside them: "
+        "{segments saved share}.",
     ),
     Claim(
         key="wrapped_matmul",
@@ -110,9 +112,10 @@ CORE_API_CLAIMS = (
         experiment="The article's operator, whose body calls at::matmul, compiled and loaded here, against "
         "torch.matmul on the same matrices. Building is in no ratio.",
         rules=(TimeRule("it replaces torch.matmul", "matrix product", high=1.0),),
-        link=Link("operators"),
+        link=Link("operators", question="How close is our gemm to the machine's peak?"),
         quick=False,
-        lesson="The same kernel runs either way; a wrapper can only add to it.",
+        lesson="The same kernel runs either way; a wrapper can only add to it. A kernel of one's own is another "
+        "matter: the page of the operators measures one.",
     ),
     Claim(
         key="scripted_gelu",
@@ -128,8 +131,9 @@ CORE_API_CLAIMS = (
             ),
             RefusalRule("the backward is the derivative (gradcheck)", "gradcheck(ApproximateGelu.apply)"),
         ),
-        link=Link("operators"),
-        lesson="The backward is that of x · sigmoid(1.702 x), another function: off by up to 0.03.",
+        link=Link("operators", question="Is the article's GELU backward a derivative?"),
+        lesson="The backward is that of x · sigmoid(1.702 x), another function: off by up to {largest error of the "
+        "derivative}.",
     ),
     Claim(
         key="two_ranks",
@@ -143,10 +147,10 @@ CORE_API_CLAIMS = (
             TimeRule("the batch is small", "small batch", high=1.0, variant="two ranks, 1 thread each"),
             TimeRule("the batch is large", "large batch", high=1.0, variant="two ranks, 1 thread each"),
         ),
-        link=Link("timing"),
+        link=Link("timing", question="Do two threads help?"),
         quick=False,
-        lesson="Every step pays for averaging the gradients, which does not grow with the batch. Without a GPU the "
-        "article's last lines start torch.cuda.device_count() = 0 processes.",
+        lesson="Every step pays for averaging the gradients, which does not grow with the batch. The article's last "
+        "lines start torch.cuda.device_count() processes: {processes that the article starts here} here.",
     ),
     Claim(
         key="autocast",
@@ -162,7 +166,7 @@ CORE_API_CLAIMS = (
             CountRule("layers are wide: held bytes saved", "wide saved share", low=0.05),
             CountRule("layers are small: held bytes saved", "small saved share", low=0.05),
         ),
-        link=Link("timing"),
+        link=Link("timing", question="Is autocast bfloat16 faster on this CPU?"),
         lesson="The casts cost time and the cast copies of the weights are held until backward. It pays where the "
         "processor multiplies bfloat16 in hardware and the matrices are large.",
     ),
@@ -181,7 +185,7 @@ CORE_API_CLAIMS = (
                 "the tensor has three dimensions", "torch.randn(3, 4, 5).to(memory_format=torch.channels_last)"
             ),
         ),
-        link=Link("memory-formats"),
+        link=Link("memory-formats", question="Where did channels_last go?"),
         lesson="channels_last is an order of four dimensions; a tensor of three has none.",
     ),
 )

@@ -14,14 +14,18 @@ def counts(height: int, width: int, channels: int) -> dict[str, float]:
     copied = transposed.contiguous()
     return {
         "image bytes": image.untyped_storage().nbytes(),
-        "extra bytes of a transposed view": 0
-        if transposed.untyped_storage().nbytes() == image.nbytes
-        else image.nbytes,
-        "extra bytes of .contiguous()": copied.untyped_storage().nbytes(),
+        "extra bytes of a transposed view": extra_bytes(transposed, image),
+        "extra bytes of .contiguous()": extra_bytes(copied, image),
         "transposed.is_contiguous()": transposed.is_contiguous(),
         "permuted.is_contiguous()": permuted.is_contiguous(),
         "permute and transpose differ": transposed.stride() != permuted.stride(),
     }
+
+
+def extra_bytes(made: torch.Tensor, image: torch.Tensor) -> int:
+    """Bytes of the storage of `made`; none where it is the image's own: meta tensors have no address to compare."""
+    storage = made.untyped_storage()
+    return 0 if storage is image.untyped_storage() else storage.nbytes()
 
 
 def calls(height: int, width: int, channels: int) -> Calls:

@@ -20,8 +20,8 @@ def counts(size: int) -> dict[str, float]:
         arrays = (csr.crow_indices(), csr.col_indices(), csr.values())
         found[f"COO bytes at {name}"] = coo.indices().nbytes + coo.values().nbytes
         found[f"CSR bytes at {name}"] = sum(array.nbytes for array in arrays)
-        found[f"CSR share of dense at {name}"] = found[f"CSR bytes at {name}"] / matrix.nbytes
-        found[f"COO share of dense at {name}"] = found[f"COO bytes at {name}"] / matrix.nbytes
+        found[f"CSR share of dense at density {name}"] = found[f"CSR bytes at {name}"] / matrix.nbytes
+        found[f"COO share of dense at density {name}"] = found[f"COO bytes at {name}"] / matrix.nbytes
     return found
 
 

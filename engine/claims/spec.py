@@ -217,9 +217,9 @@ class CombinedSpec(TimedClaim, frozen=True, kw_only=True):
     verb: ClassVar[str] = "measure_claim"
     limits: ClassVar[Limits] = Limits(wall_s=300.0, cpu_s=600, memory_bytes=6 * GIBIBYTE, threads=2)
     width: Annotated[int, Meta(ge=16, le=256, description="a multiple of 4, one share per head")] = 64
-    layers: Annotated[int, Meta(ge=1, le=8)] = 2
-    steps: Annotated[int, Meta(ge=10, le=300, description="training steps of each run")] = 60
-    batch: Annotated[int, Meta(ge=8, le=128)] = 64
+    layers: Annotated[int, Meta(ge=1, le=8)] = 4
+    steps: Annotated[int, Meta(ge=10, le=300, description="training steps of each run")] = 30
+    batch: Annotated[int, Meta(ge=8, le=128)] = 32
 
     def __post_init__(self) -> None:
         super().__post_init__()

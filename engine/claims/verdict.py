@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,10 +16,12 @@ KINDS: tuple[Kind, ...] = ("holds", "holds only when", "does not hold", "not dec
 
 STATED = (
     "An exact count holds when it lies in the claimed range. A time holds when the whole 95 % band of its ratio lies "
-    "in the claimed range, and does not hold when the band lies outside; a band across the limit decides nothing. "
-    "*Faster* and *slower* need a difference that is shown; without one they do not hold when the band leaves room for "
-    "less than 5 %, and are not decided otherwise. All conditions hold: **holds**. Some: **holds only when**. "
-    "None: **does not hold**. None that is decided: **not decided**."
+    "in the claimed range, and is refuted when the band lies outside, on the far side of a range with two ends as "
+    "*more than claimed*; a band across the limit decides nothing. *Faster* and *slower* need a difference that is "
+    "shown; without one they are refuted when the band leaves room for less than 5 %, and not decided otherwise. "
+    "All conditions hold: **holds**. Some hold and some are refuted: **holds only when**. Some are refuted and none "
+    "holds: **does not hold**. None is refuted and some are not decided: **not decided**. Nothing could be measured: "
+    "**could not run here**."
 )
 
 NEGLIGIBLE = 0.05
@@ -32,6 +35,15 @@ class Check:
     rule: Rule
     found: Count | Ratio | Refusal | None
     answer: Answer
+
+    @property
+    def is_more(self) -> bool:
+        """Refuted by more of the effect than the claimed range has: faster than its fast end, slower than its slow."""
+        if self.answer != "no" or not isinstance(self.rule, TimeRule) or not isinstance(self.found, Ratio):
+            return False
+        faster = self.rule.low > 0 and self.rule.high < 1 and self.found.high < self.rule.low
+        slower = self.rule.low > 1 and self.rule.high < math.inf and self.found.low > self.rule.high
+        return faster or slower
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,10 @@ class Verdict:
         """The clauses under which it holds."""
         return tuple(check.rule.clause for check in self.checks if check.answer == "yes")
 
+    def count(self, answer: Answer) -> int:
+        """How many checks have this answer."""
+        return sum(check.answer == answer for check in self.checks)
+
 
 def judge(claim: Claim, measured: Measured) -> Verdict:
     """The verdict on `claim` from what was measured."""
@@ -57,10 +73,10 @@ def judge(claim: Claim, measured: Measured) -> Verdict:
 
 
 def kind_of(answers: list[Answer]) -> Kind:
-    """All yes: holds; some: holds only when; no yes but a no: does not hold; otherwise not decided."""
-    if "yes" in answers:
-        return "holds" if all(answer == "yes" for answer in answers) else "holds only when"
-    return "does not hold" if "no" in answers else "not decided"
+    """All yes: holds; yes and no: holds only when; no without a yes: does not hold; open without a no: not decided."""
+    if "no" in answers:
+        return "holds only when" if "yes" in answers else "does not hold"
+    return "not decided" if "open" in answers or not answers else "holds"
 
 
 def check(rule: Rule, measured: Measured) -> Check:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 
 from engine.claims.claim import CountRule, RefusalRule, Rule, TimeRule
-from engine.claims.outcome import Count
+from engine.claims.outcome import Count, Measured
 from engine.claims.verdict import Answer, Check, Verdict
 from engine.figures.units import format_bytes, format_count, format_significant
 from engine.timing.comparison import Ratio
 
 ANSWERS: dict[Answer, str] = {"yes": "holds", "no": "does not hold", "open": "not decided"}
 MOST_TOLD = 6
+_PLACE = re.compile(r"\{([^{}]+)\}")
 ANSWER_MARKS: dict[Answer, str] = {"yes": "✓", "no": "✗", "open": "?"}
 
 
@@ -83,15 +85,60 @@ def found_words(check: Check) -> str:
 
 def figure_words(verdict: Verdict) -> str:
     """The first checks in one line: whether it holds, the clause and what was measured."""
-    told = [f"{ANSWER_MARKS[check.answer]} {check.rule.clause}: {found_words(check)}" for check in verdict.checks]
+    told = [f"{_mark(check)} {check.rule.clause}: {found_words(check)}" for check in verdict.checks]
     more = [f"{len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else []
     return " · ".join(told[:MOST_TOLD] + more)
 
 
+def _mark(check: Check) -> str:
+    return ANSWER_MARKS[check.answer] + (" more than claimed," if check.is_more else "")
+
+
+def lesson_words(lesson: str, measured: Measured) -> str:
+    """The lesson with what was measured put in: `{name of a count}` and `{condition: name}` of a time."""
+    return _PLACE.sub(lambda found: _figure(found[1], measured), lesson)
+
+
+def _figure(name: str, measured: Measured) -> str:
+    value = measured.count(name)
+    if value is not None:
+        return count_words(Count(name, value))
+    condition, _, variant = name.partition(": ")
+    comparison = measured.comparison(condition)
+    ratio = next((ratio for ratio in comparison.ratios if ratio.name == variant), None) if comparison else None
+    return "not measured" if ratio is None else ratio_words(ratio)
+
+
 def verdict_words(verdict: Verdict) -> str:
-    """The verdict as a sentence with its conditions or its reason."""
+    """The verdict as a sentence with its conditions or its reason, and how many conditions stand how."""
     if verdict.kind == "could not run here":
         return f"could not run here: {verdict.reason}"
+    if verdict.kind == "not decided" and verdict.count("yes"):
+        return tally(verdict)
+    words: str = verdict.kind
     if verdict.kind == "holds only when":
-        return f"holds only when: {'; '.join(verdict.conditions)}"
-    return verdict.kind
+        words += f": {'; '.join(verdict.conditions)}"
+    return f"{words} ({tally(verdict)})" if tally(verdict) else words
+
+
+def tally(verdict: Verdict) -> str:
+    """How many of several conditions hold, are refuted, and are not decided; "" where all stand alike."""
+    yes, no, undecided, every = verdict.count("yes"), verdict.count("no"), verdict.count("open"), len(verdict.checks)
+    more = sum(check.is_more for check in verdict.checks)
+    if every in (yes, no, undecided) and not more:
+        return ""
+    parts = [f"holds in {yes} of {every}"] if yes else []
+    if no:
+        parts.append(f"{no} refuted" if yes else f"{no} of {every} refuted")
+        parts[-1] += " by more than claimed" if more == no else f", {more} by more than claimed" if more else ""
+    return ", ".join([*parts, *([f"{undecided} not decided here"] if undecided else [])])
+
+
+def answer_words(check: Check) -> str:
+    """The answer to one check, and whether it was refuted by more than is claimed."""
+    return "more than claimed" if check.is_more else ANSWERS[check.answer]
+
+
+def first_upper(text: str) -> str:
+    """The text with its first letter in upper case and nothing else changed: CSR stays CSR."""
+    return text[:1].upper() + text[1:]

@@ -8,6 +8,7 @@ from engine.claims.modules import module_name
 from engine.claims.spec import TimedClaim
 from engine.runner.contract import Spec
 from engine.script.claims_source import cut_out
+from engine.script.operator_ladder import IN_THE_CHECKOUT
 from engine.script.text import import_lines
 
 TIME = '''\
@@ -42,7 +43,10 @@ def script(spec: Spec[Any]) -> str:
         if stacked:
             imports.add(("contextlib", "ExitStack", ""))
         lines += _time_pairs(spec, seed, stacked)
-    title = f'"""{(type(spec).__doc__ or "").strip()}"""'
+    words = (type(spec).__doc__ or "").strip()
+    if any(source.startswith("engine.") for source, _, _ in imports):
+        words += f" {IN_THE_CHECKOUT}"
+    title = f'"""{words}"""'
     body = "\n\n\n".join([*definitions, "\n".join(lines)])
     return f"{title}\n\nfrom __future__ import annotations\n\n{import_lines(sorted(imports))}\n\n\n{body}\n"
 

@@ -46,7 +46,9 @@ def _add(module: str, wanted: set[str], cut: Cut, seen: set[tuple[str, str]]) ->
         for source, name, alias in _imports_of(node):
             if (alias or name or source.split(".")[0]) not in used or source == "__future__":
                 continue
-            if (source, name) in PUBLIC:
+            if source.split(".")[:2] == ["engine", "operators"]:
+                cut.imports.add((source, name, alias))
+            elif (source, name) in PUBLIC:
                 cut.imports.add(PUBLIC[source, name])
             elif source.startswith("engine."):
                 _add(source, {name}, cut, seen)

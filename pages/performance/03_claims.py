@@ -10,8 +10,9 @@ from pages.performance.claims_board import draw_board
 from pages.performance.claims_controls import draw_controls, selected_claim, spec_of
 from pages.performance.claims_exports import board_downloads
 from pages.performance.claims_presets import PRESETS
-from pages.performance.claims_queue import advance, draw_running
+from pages.performance.claims_queue import advance
 from pages.performance.claims_results import known_results
+from pages.performance.claims_running import draw_running
 from pages.shared.frame import draw_exports, draw_toolbar, spec_or_stop
 
 with st.sidebar:
@@ -25,4 +26,4 @@ results = known_results()
 draw_exports(exports, board_downloads(spec, results))
 draw_board(claim, results)
 with running:
-    draw_running()
+    draw_running(results)

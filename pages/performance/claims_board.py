@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
 from engine.claims.claim import Claim
 from engine.claims.verdict import KINDS
 from engine.figures.claims_badge import badge_html, not_run_html
-from engine.figures.claims_words import figure_words, verdict_words
+from engine.figures.claims_words import figure_words, first_upper, tally, verdict_words
 from pages.performance.claims_controls import ALL, NOT_RUN, ONE, SHOW, open_claim, show_all
 from pages.performance.claims_details import draw_details
-from pages.performance.claims_queue import ask_for, is_running, is_waiting, quick_claims
+from pages.performance.claims_links import draw_link
+from pages.performance.claims_queue import ask_for, is_running, is_waiting
 from pages.performance.claims_results import Known
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
-from pages.shared.model_controls import link_values
-from pages.shared.navigation import discover_pages
 from pages.shared.theme import shown_theme
+
+BADGE_PIXELS = 170
+STYLE = Path(__file__).parent / "claims.css"
 
 
 def draw_board(opened: Claim, results: Sequence[Known]) -> None:
-    """Counts per verdict, the button that runs what is quick, and the rows that are shown."""
+    """Counts per verdict, and the rows that are shown."""
+    st.html(STYLE)
     shown = [known for known in results if _is_shown(known, opened)]
     if st.session_state.get(SHOW, ALL) != ONE:
         _draw_summary(results)
@@ -46,43 +50,33 @@ def _is_shown(known: Known, opened: Claim) -> bool:
 def _draw_summary(results: Sequence[Known]) -> None:
     counted = Counter(known.verdict.kind if known.verdict else "not run" for known in results)
     draw_key_numbers(
-        [KeyNumber(kind.capitalize(), counted[kind], "count", "the rows below") for kind in (*KINDS, "not run")], None
+        [KeyNumber(first_upper(kind), counted[kind], "count", "the rows below") for kind in (*KINDS, "not run")], None
     )
-    quick = quick_claims()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Run all quick ones",
-            icon=":material/playlist_play:",
-            key="claims.run-quick",
-            disabled=not quick,
-            on_click=ask_for,
-            args=(quick,),
-        )
-        slow = sum(not known.claim.quick and known.verdict is None for known in results)
-        st.caption(
-            f"{len(quick)} claims that take a few seconds each were not run at their sizes; {slow} that take longer "
-            "wait for the button on their row.",
-            width="content",
-        )
 
 
 def _draw_row(known: Known, is_open: bool) -> None:
-    claim = known.claim
+    claim, verdict = known.claim, known.verdict
     with st.container(border=True, key=f"claims.row.{claim.key}"):
-        badge, words, buttons = st.columns([1.45, 5.4, 1.5], vertical_alignment="center", gap="small")
-        theme = shown_theme()
-        badge.html(badge_html(known.verdict.kind, theme) if known.verdict else not_run_html(_state(claim), theme))
-        words.markdown(f"**{claim.title}.** {claim.sentence}")
-        if known.verdict is not None and not is_open:
-            words.caption(figure_words(known.verdict))
-        with buttons.container(
-            horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="xsmall"
-        ):
-            _draw_buttons(claim, is_open, known.verdict is not None)
-        if known.verdict is not None and known.verdict.kind in ("holds only when", "could not run here") and is_open:
-            st.markdown(f":gray[{verdict_words(known.verdict).capitalize()}]")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(width=BADGE_PIXELS, gap=None):
+                _draw_badge(known)
+            with st.container(width="stretch", key=f"claims.words.{claim.key}", gap=None):
+                st.markdown(f"**{claim.title}.** {claim.sentence}")
+                if verdict is not None and not is_open:
+                    st.caption(figure_words(verdict))
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content"):
+                _draw_buttons(claim, is_open, verdict is not None)
+        if verdict is not None and is_open:
+            st.markdown(f":gray[{first_upper(verdict_words(verdict))}.]")
         if is_open:
             draw_details(known)
+
+
+def _draw_badge(known: Known) -> None:
+    theme, verdict = shown_theme(), known.verdict
+    st.html(badge_html(verdict.kind, theme) if verdict else not_run_html(_state(known.claim), theme))
+    if verdict is not None and tally(verdict):
+        st.caption(first_upper(tally(verdict)))
 
 
 def _state(claim: Claim) -> str:
@@ -90,10 +84,7 @@ def _state(claim: Claim) -> str:
 
 
 def _draw_buttons(claim: Claim, is_open: bool, ran: bool) -> None:
-    page = {entry.url_path: entry for entry in discover_pages()}.get(claim.link.address)
-    if page is not None:
-        state = (link_values(claim.link.model) if claim.link.model else {}) | dict(claim.link.settings)
-        st.page_link(page.path, label="", icon=page.icon, query_params=state, help=f"Explained by: {page.title}")
+    draw_link(claim)
     st.button(
         "",
         icon=":material/replay:" if ran else ":material/play_arrow:",

@@ -10,7 +10,7 @@ from engine.claims.spec import TimedClaim
 from engine.claims.verdict import STATED, Verdict
 from engine.figures.claims_bytes import bytes_chart
 from engine.figures.claims_chart import claims_chart
-from engine.figures.claims_words import ANSWERS, count_words, found_words, rule_words
+from engine.figures.claims_words import answer_words, count_words, found_words, lesson_words, rule_words
 from engine.figures.timing_chart import verdict as ratio_verdict
 from engine.figures.units import format_time
 from engine.script import script_for
@@ -50,7 +50,7 @@ def draw_details(known: Known) -> None:
         st.caption(note)
     st.caption(f"Measured on {machine_words(known.spec)}.")
     with st.expander("What to notice", key=f"claims.notice.{known.claim.key}"):
-        st.markdown(known.claim.lesson)
+        st.markdown(lesson_words(known.claim.lesson, measured))
 
 
 def _draw_tab(title: str, known: Known, measured: Measured, verdict: Verdict) -> None:
@@ -76,7 +76,7 @@ def count_numbers(measured: Measured) -> tuple[KeyNumber, ...]:
 
 def _key_number(count: Count) -> KeyNumber:
     if count.unit == "share":
-        return KeyNumber(f"{count.name}, %", 100 * count.value, "", "the counting code in the tab Code")
+        return KeyNumber(f"{count.name} (in %)", 100 * count.value, "", "the counting code in the tab Code")
     whole = count.value == int(count.value)
     unit = "bytes" if count.unit == "bytes" else "count" if whole else ""
     return KeyNumber(count.name, count.value, unit, "the counting code in the tab Code")
@@ -85,7 +85,7 @@ def _key_number(count: Count) -> KeyNumber:
 def check_table(verdict: Verdict) -> pd.DataFrame:
     """One row per condition: what is claimed, what was measured, and whether it holds."""
     return pd.DataFrame(
-        [(c.rule.clause, rule_words(c.rule), found_words(c), ANSWERS[c.answer]) for c in verdict.checks],
+        [(c.rule.clause, rule_words(c.rule), found_words(c), answer_words(c)) for c in verdict.checks],
         columns=["condition", "claimed", "measured", "verdict"],
     )
 

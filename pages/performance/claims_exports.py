@@ -11,7 +11,7 @@ import msgspec
 
 from engine.claims.outcome import Measured
 from engine.claims.verdict import STATED
-from engine.figures.claims_words import ANSWERS, found_words, rule_words, verdict_words
+from engine.figures.claims_words import answer_words, found_words, rule_words, verdict_words
 from engine.figures.report import Table, report_html
 from engine.runner.contract import Spec
 from pages.performance.claims_results import Known, machine_words
@@ -38,7 +38,7 @@ def verdict_rows(ran: Sequence[Known]) -> list[tuple[str, ...]]:
         assert known.verdict is not None
         start = (known.claim.sentence, known.claim.article, verdict_words(known.verdict))
         checks = [
-            (check.rule.clause, rule_words(check.rule), found_words(check), ANSWERS[check.answer])
+            (check.rule.clause, rule_words(check.rule), found_words(check), answer_words(check))
             for check in known.verdict.checks
         ]
         rows += [(*start, *check) for check in checks or [("", "", "", "")]]

@@ -19,7 +19,6 @@ from pages.shared.pin import encode_spec
 FIRST_LOOK_S = 0.6
 """A claim that is only counted is done by then, without a progress bar flashing up."""
 CACHED_S = 1.0
-POLL_S = 0.4
 
 
 def _ran() -> dict[str, bool]:
@@ -151,23 +150,11 @@ def _take_in() -> bool:
     return True
 
 
-@st.fragment(run_every=POLL_S)
-def _draw_progress() -> None:
-    current = _current()
-    if current is None:
-        return
-    key, job = current
-    if job.state == "done":
-        st.rerun()
-    place = f"waiting, {job.position} ahead" if job.state == "queued" else job.stage or "running"
-    behind = f" · {len(_waiting())} more to run" if _waiting() else ""
-    with st.container(border=True, key="claims.running", horizontal=True, vertical_alignment="center"):
-        words = f"**{BY_KEY[key].title}** · {place} · {job.elapsed_s:.0f} s{behind}"
-        st.progress(min(max(job.fraction, 0.0), 1.0), text=words)
-        st.button("Stop", icon=":material/stop_circle:", key="claims.stop", on_click=stop_all)
+def job_running() -> tuple[str, Job[Any]] | None:
+    """The key of the claim that runs and its job; None while none runs."""
+    return _current()
 
 
-def draw_running() -> None:
-    """Progress and Stop while a claim runs; nothing otherwise."""
-    if _current() is not None:
-        _draw_progress()
+def waiting_count() -> int:
+    """How many claims are queued behind it."""
+    return len(_waiting())

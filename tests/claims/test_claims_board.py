@@ -9,15 +9,16 @@ import pytest
 from engine import run
 from engine.claims.catalogue import BY_KEY, CLAIMS
 from engine.claims.claim import CORE_API
-from engine.claims.outcome import Measured
+from engine.claims.outcome import Count, Measured
 from engine.claims.spec import ClippedSigmoidSpec, CubeSpec, OperandLayoutSpec
 from engine.claims.verdict import judge
 from engine.machine.spec import MachineSpec
 from pages.performance.claims_controls import ONE, fields_of
+from pages.performance.claims_details import count_numbers
 from pages.performance.claims_exports import claims_report, measured_json, verdicts_csv
 from pages.performance.claims_presets import PRESETS
 from pages.performance.claims_results import Known
-from pages.shared.navigation import discover_pages
+from pages.performance.claims_running import not_run_words
 from tests.app.pages_under_test import PAGE_FILES, errors, open_page, run_to_the_end
 
 PAGE = next(path for path in PAGE_FILES if path.stem == "03_claims")
@@ -92,9 +93,39 @@ def test_a_question_opens_its_claim_with_settings_that_exist(preset):
     assert set(preset.settings) <= keys
 
 
-def test_every_link_leads_to_a_page():
-    addresses = {entry.url_path for entry in discover_pages()}
-    assert {claim.link.address for claim in CLAIMS} - addresses <= {"operators", "timing"}
+def test_only_one_run_at_a_time_can_be_started():
+    app = open_page(PAGE)
+    assert not app.button(key="claims.run-quick").disabled
+    assert app.button(key="claims.stop").disabled
+    app.selectbox(key="claims.claim").set_value(BY_KEY["hessian_product"].title)
+    app.run()
+    assert app.button(key="claims.run-quick").disabled
+    assert not app.button(key="claims.stop").disabled
+    app.button(key="claims.stop").click()
+    app.run()
+    assert not app.button(key="claims.run-quick").disabled
+
+
+@pytest.mark.parametrize(
+    ("quick", "slow", "words"),
+    [
+        (0, 0, "Every claim was run at the sizes it stands at."),
+        (0, 1, "Not run at the sizes they stand at: 1 that takes longer, by the button on the row."),
+        (3, 0, "Not run at the sizes they stand at: 3 of a few seconds."),
+        (
+            1,
+            2,
+            "Not run at the sizes they stand at: 1 of a few seconds and 2 that take longer, by the button on the row.",
+        ),
+    ],
+)
+def test_what_was_not_run_in_words(quick, slow, words):
+    assert not_run_words(quick, slow) == words
+
+
+def test_a_share_is_a_number_in_percent():
+    (number,) = count_numbers(Measured(counts=(Count("CSR share of dense at density 0.1 %", 0.0123),)))
+    assert (number.label, number.value) == ("CSR share of dense at density 0.1 % (in %)", pytest.approx(1.23))
 
 
 def test_the_files_hold_every_claim_that_ran():

@@ -9,6 +9,7 @@ from engine.claims.claim import CountRule, TimeRule
 from engine.claims.modules import MODULES
 from engine.claims.spec import CombinedSpec
 from engine.claims.verdict import judge
+from engine.figures.claims_words import lesson_words
 from tests.claims.small import CLAIM_OF, COUNTED, IN_THIS_PROCESS, SMALL, name_of
 
 TIMED = tuple(spec for spec in IN_THIS_PROCESS if spec.measured)
@@ -19,6 +20,7 @@ def check_everything_is_there(spec, measured):
     claim = CLAIM_OF[type(spec)]
     assert measured.unavailable == ""
     verdict = judge(claim, measured)
+    assert "not measured" not in lesson_words(claim.lesson, measured)
     assert [check.rule for check in verdict.checks if check.found is None] == []
     for rule in claim.rules:
         if isinstance(rule, TimeRule):

@@ -12,6 +12,7 @@ from engine.claims import (
     checkpointed_stack,
     clipped_sigmoid,
     combined,
+    combined_model,
     cube,
     dynamic_block,
     dynamic_depth,
@@ -70,6 +71,15 @@ def test_an_8k_image_and_its_copy():
     found = image_bytes.counts(7680, 4320, 3)
     assert found["image bytes"] == found["extra bytes of .contiguous()"] == 3 * 7680 * 4320 * FLOAT_BYTES
     assert found["extra bytes of a transposed view"] == found["permuted.is_contiguous()"] == 0
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 9), (9, 1), (2, 3)])
+def test_contiguous_copies_only_what_is_not_contiguous(height, width):
+    found, image = image_bytes.counts(height, width, 3), torch.zeros(1, 3, height, width)
+    copied = image.transpose(2, 3).contiguous().data_ptr() != image.data_ptr()
+    assert found["extra bytes of .contiguous()"] == (image.nbytes if copied else 0)
+    assert copied == (min(height, width) > 1)
+    assert found["extra bytes of a transposed view"] == 0
 
 
 @pytest.mark.parametrize(("inputs", "hidden", "parameters"), [(4, 6, 58), (2, 3, 17)])
@@ -156,12 +166,43 @@ def test_both_ranks_see_half_of_the_samples():
 
 
 def test_the_recipe_keeps_what_can_be_added_up():
-    found = combined.counts(width=16, layers=1, steps=10, batch=8)
-    # embed, head, and of the block: attention in and out, two linear layers, two norms.
+    found = combined.counts(width=16, layers=2, steps=10, batch=32)
+    # embed, head, and of the block: attention in and out, two linear layers with biases, two norms.
     block = 3 * 16 * 16 + 3 * 16 + 16 * 16 + 16 + 2 * 4 * 16 * 16 + 4 * 16 + 16 + 4 * 16
-    parameters = 16 * 16 + 16 + 8 * 16 + 8 + block
+    parameters = 16 * 16 + 16 + 8 * 16 + 8 + 2 * block
     assert found["parameters and Adam state bytes"] == 3 * FLOAT_BYTES * parameters
-    assert found["peak bytes of a step, checkpoints"] <= found["peak bytes of a step, as it stands"]
+    assert found["peak bytes of a step, checkpoints"] < found["peak bytes of a step, as it stands"]
+    for name in [name for name in combined.TRAINED if f"accuracy share {name}" in found]:
+        kept = found[f"accuracy share {name}"] / found["accuracy share as it stands"]
+        assert found[f"accuracy share kept, {name}"] == pytest.approx(kept)
+
+
+def test_both_kinds_of_block_compute_the_same():
+    torch.manual_seed(0)
+    plain = combined_model.Block(16, compiled=False).eval()
+    compiled = combined_model.Block(16, compiled=True).eval()
+    compiled.load_state_dict(plain.state_dict())
+    x = torch.randn(2, 5, 16)
+    results, gradients = [], []
+    for block in (plain, compiled):
+        given = x.clone().requires_grad_()
+        results.append(block(given))
+        gradients.append(torch.autograd.grad(results[-1].square().sum(), [given, *block.parameters()]))
+    torch.testing.assert_close(*results)
+    torch.testing.assert_close(*gradients)
+
+
+def test_the_compiled_adamw_is_adamw():
+    first, second = (nn.Parameter(torch.arange(4.0)) for _ in range(2))
+    theirs, ours = torch.optim.AdamW([first], lr=0.1), combined_model.CompiledAdamW([second], 0.1)
+    for number in range(3):
+        for parameter in (first, second):
+            parameter.grad = torch.tensor([1.0, -2.0, 0.5, 3.0]) * (number + 1)
+        theirs.step()
+        ours.step()
+    torch.testing.assert_close(first, second)
+    ours.zero_grad()
+    assert second.grad is None
 
 
 def test_live_bytes_count_what_lives():

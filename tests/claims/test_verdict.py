@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -10,8 +11,8 @@ from engine.claims.catalogue import BY_KEY, BY_TITLE, CLAIMS
 from engine.claims.claim import Claim, CountRule, Link, RefusalRule, TimeRule
 from engine.claims.outcome import Count, Measured, Refusal, Timed
 from engine.claims.spec import CubeSpec
-from engine.claims.verdict import answer_time, judge, kind_of
-from engine.figures.claims_words import figure_words, verdict_words
+from engine.claims.verdict import Check, Verdict, answer_time, judge, kind_of
+from engine.figures.claims_words import answer_words, figure_words, first_upper, lesson_words, verdict_words
 from engine.pytorch_said import PyTorchSaid
 from engine.timing.band import ratios_to_first
 from engine.timing.comparison import Comparison, Ratio
@@ -75,7 +76,8 @@ def test_a_time_is_judged_by_its_whole_band(rule, band, answer):
     [
         (["yes", "yes"], "holds"),
         (["yes", "no"], "holds only when"),
-        (["yes", "open"], "holds only when"),
+        (["yes", "open"], "not decided"),
+        (["yes", "no", "open"], "holds only when"),
         (["no", "no"], "does not hold"),
         (["no", "open"], "does not hold"),
         (["open"], "not decided"),
@@ -110,7 +112,75 @@ def test_a_refusal_is_what_pytorch_said():
 def test_holds_only_when_names_the_conditions_that_hold():
     rules = (CountRule("memory is counted", "n"), TimeRule("time is compared", "both", high=0.5))
     found = judge(claim_of(*rules), Measured(counts=(Count("n", 1.0),), timed=(Timed("both", compared(0.9)),)))
-    assert verdict_words(found) == "holds only when: memory is counted"
+    assert verdict_words(found) == "holds only when: memory is counted (holds in 1 of 2, 1 refuted)"
+
+
+def counted(*answers) -> Verdict:
+    rules = [CountRule(f"condition {number}", "n") for number in range(len(answers))]
+    return Verdict(kind_of(list(answers)), tuple(Check(r, None, a) for r, a in zip(rules, answers, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (("yes", "yes"), "holds"),
+        (("yes", "yes", "open"), "holds in 2 of 3, 1 not decided here"),
+        (("no", "open", "open", "open", "open"), "does not hold (1 of 5 refuted, 4 not decided here)"),
+        (("no", "no"), "does not hold"),
+        (("no",), "does not hold"),
+        (("open", "open"), "not decided"),
+        (("yes", "no", "open"), "holds only when: condition 0 (holds in 1 of 3, 1 refuted, 1 not decided here)"),
+    ],
+)
+def test_the_words_count_what_is_open(answers, words):
+    assert verdict_words(counted(*answers)) == words
+
+
+@pytest.mark.parametrize("answers", [*itertools.product(("yes", "no", "open"), repeat=3)])
+def test_no_words_hide_an_open_condition(answers):
+    verdict = counted(*answers)
+    words = verdict_words(verdict)
+    assert ("not decided" in words) == ("open" in answers)
+    assert ("holds only when" in words) == ("yes" in answers and "no" in answers)
+    assert words != "holds" or set(answers) == {"yes"}
+
+
+THREE_TO_FIVE = TimeRule("time is compared", "both", 1 / 5, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "band", "is_more"),
+    [
+        (THREE_TO_FIVE, (0.002, 0.00207, 0.0021), True),  # 482 times faster
+        (THREE_TO_FIVE, (0.4, 0.5, 0.6), False),  # faster, but by less
+        (THREE_TO_FIVE, (1.4, 1.5, 1.6), False),  # slower
+        (THREE_TO_FIVE, (0.21, 0.25, 0.3), False),  # as claimed
+        (SLOWER_BY, (18.0, 20.0, 22.0), True),
+        (SLOWER_BY, (0.4, 0.5, 0.6), False),
+        (THREE_TIMES, (0.002, 0.00207, 0.0021), False),  # at least: the more the better
+        (FASTER, (2.0, 2.1, 2.2), False),
+    ],
+)
+def test_beyond_the_claimed_range_is_more_than_claimed(rule, band, is_more):
+    found = Check(rule, ratio(*band), answer_time(rule, ratio(*band)))
+    assert found.is_more == is_more
+    assert (answer_words(found) == "more than claimed") == is_more
+    assert ("more than claimed" in verdict_words(Verdict(kind_of([found.answer]), (found,)))) == is_more
+
+
+def test_a_lesson_has_the_figures_that_were_measured():
+    measured = Measured(
+        counts=(Count("nodes", 11.0), Count("saved share", 0.25)), timed=(Timed("both", compared(0.5)),)
+    )
+    words = lesson_words("{nodes} nodes, {saved share} saved, {both: b}, {nothing such}.", measured)
+    assert words.startswith("11 nodes, 25.0 % saved, 2.00× faster")
+    assert words.endswith("not measured.")
+
+
+@pytest.mark.parametrize("text", ["CSR product", "COO", "√n segments", "float16 keeps", "Linear + ReLU"])
+def test_only_the_first_letter_changes(text):
+    assert first_upper(text)[1:] == text[1:]
+    assert first_upper("holds only when: CSR") == "Holds only when: CSR"
 
 
 def test_what_could_not_run_says_why():
