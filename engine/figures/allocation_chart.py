@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import Sequence
+from statistics import geometric_mean, median
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -11,10 +12,11 @@ from engine.figures.chart_style import grid_colour, styled
 from engine.figures.palette import TEXT, Theme
 from engine.figures.timing_chart import DASHES, SYMBOLS, colour_of
 from engine.figures.units import format_bytes, format_count, format_significant, format_time
-from engine.timing.results import MEBIBYTE, Allocated, Allocations
+from engine.timing.results import FEW_PAGES, MEBIBYTE, Allocated, Allocations, fault_state
 
 NAMES = ("fresh output", "reused output")
 THRESHOLD_MIB = 32
+CLOSE = 1.15
 
 
 def bandwidth(point: Allocated, place: int) -> float:
@@ -49,7 +51,8 @@ def allocation_chart(found: Allocations, theme: Theme = "light") -> go.Figure:
                 row=row,
                 col=1,
             )
-    figure.update_xaxes(type="log", tickvals=sizes, ticktext=[f"{s:g}" for s in sizes], gridcolor=grid_colour(theme))
+    places, words = size_ticks(sizes)
+    figure.update_xaxes(type="log", tickvals=places, ticktext=words, gridcolor=grid_colour(theme))
     figure.update_yaxes(rangemode="tozero", gridcolor=grid_colour(theme), zeroline=False)
     figure.update_yaxes(title="GB/s", row=1, col=1)
     figure.update_yaxes(title="page faults a call", row=2, col=1)
@@ -57,6 +60,17 @@ def allocation_chart(found: Allocations, theme: Theme = "light") -> go.Figure:
     if sizes[0] < THRESHOLD_MIB < sizes[-1]:
         figure.add_vline(x=THRESHOLD_MIB, line={"color": TEXT[theme], "width": 1.5, "dash": "dash"})
     return styled(figure, 410, theme)
+
+
+def size_ticks(sizes: Sequence[float]) -> tuple[list[float], list[str]]:
+    """(places, words) of an axis; neighbours too close for two labels share one between them, "31, 33"."""
+    groups: list[list[float]] = []
+    for size in sizes:
+        if groups and size / groups[-1][-1] < CLOSE:
+            groups[-1].append(size)
+        else:
+            groups.append([size])
+    return [geometric_mean(group) for group in groups], [", ".join(f"{s:g}" for s in group) for group in groups]
 
 
 def cliff_words(found: Allocations) -> str:
@@ -67,10 +81,30 @@ def cliff_words(found: Allocations) -> str:
             f"Up to {below} a fresh output reuses pages the process already has; from {above} on nearly every page of "
             f"it is given anew by the system on every call."
         )
-    faults = [point.fresh_faults for point in found.points]
-    if all(fault < 16 for fault in faults):
-        return "No size faulted its pages in anew: the allocator kept every block it was given back."
-    return "Pages were faulted in without a clear threshold between these sizes; see the faults per call."
+    states = [fault_state(point, found.page_bytes) for point in found.points]
+    if set(states) == {"kept"}:
+        return "At no size were pages given anew: a fresh output reuses pages the process already has."
+    if set(states) == {"faulted"}:
+        return "At every size nearly every page of a fresh output is given anew by the system on every call."
+    parts = []
+    for state, word in (("faulted", "faulted"), ("partly faulted", "partly faulted"), ("kept", "not")):
+        sizes = [format_bytes(p.output_bytes) for p, one in zip(found.points, states, strict=True) if one == state]
+        parts += [f"{word} at {' and '.join([', '.join(sizes[:-1]), sizes[-1]] if sizes[1:] else sizes)}"] * bool(sizes)
+    return f"No one size divides them: {'; '.join(parts)}. It depends on the heap's state."
+
+
+def as_found_words(found: Allocations) -> str:
+    """What the same calls faulted with the heap as the process happened to have it, "" where it was the same."""
+    other = [
+        f"{format_count(round(point.faults_as_found))} at {format_bytes(point.output_bytes)}"
+        for point in found.points
+        if abs(point.faults_as_found - point.fresh_faults) > FEW_PAGES * point.output_bytes / found.page_bytes
+    ]
+    if not other:
+        return ""
+    return (
+        f"With the heap as this process happened to have it, before it was settled: {', '.join(other)} faults a call."
+    )
 
 
 def allocation_rows(found: Allocations) -> tuple[tuple[str, ...], ...]:
@@ -82,6 +116,7 @@ def allocation_rows(found: Allocations) -> tuple[tuple[str, ...], ...]:
             *(f"{format_significant(bandwidth(point, place) / 1e9)}" for place in (0, 1)),
             format_count(round(point.fresh_faults)),
             format_count(round(point.reused_faults)),
+            format_count(round(point.faults_as_found)),
             share_words(point),
         )
         for point in found.points
@@ -103,5 +138,6 @@ ALLOCATION_COLUMNS = (
     "reused GB/s",
     "fresh faults",
     "reused faults",
+    "faults as found",
     "allocator's share",
 )

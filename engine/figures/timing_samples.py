@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, median
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -15,6 +15,7 @@ from engine.figures.timing_chart import DASHES, SYMBOLS, colour_of
 from engine.figures.units import format_time
 from engine.timing.comparison import Comparison
 
+WARM_TITLE = " (0 and below: warm-up, in no ratio)"
 ROW_PIXELS = 84
 WIDE = 20
 """Ratio of the ends of a log axis from which ticks at 1, 2, 5 are enough."""
@@ -89,7 +90,7 @@ def rounds_chart(comparison: Comparison, theme: Theme = "light") -> go.Figure:
     every = [s for samples in (*comparison.samples_s, *comparison.warm_up_s) for s in samples]
     low, high = min(every), max(every)
     ticks = nice_ticks(low, high) if high / low > WIDE else [tick for tick in _ticks(low, high) if tick > 0]
-    figure.update_xaxes(title="round; those up to 0 warm up and are in no ratio", gridcolor=grid_colour(theme))
+    figure.update_xaxes(title=f"round{WARM_TITLE if warm else ''}", gridcolor=grid_colour(theme))
     figure.update_yaxes(
         type="log",
         tickvals=ticks,
@@ -123,7 +124,10 @@ def _add_rounds(
 
 
 class Spent(NamedTuple):
-    """Mean seconds per call of one side, over all rounds that count; `user` and `system` are of every thread."""
+    """Mean seconds per call of one side, over all rounds that count; `user` and `system` are of every thread.
+
+    `faults` are per call, the median of the rounds, as everywhere.
+    """
 
     wall_s: float
     thread_cpu_s: float
@@ -153,7 +157,7 @@ def time_spent(comparison: Comparison) -> tuple[Spent, ...]:
                 fmean(comparison.cpu_s[place]),
                 usage.user_s / calls,
                 usage.system_s / calls,
-                usage.minor_faults / calls,
+                median(comparison.faults[place]),
             )
         )
     return tuple(found)

@@ -49,6 +49,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
     predicted_bytes: int
     what: str
+    remedy: str = ""
+    """What to make smaller when it is refused; by default the parts of a model."""
 
 
 R = TypeVar("R", bound=Result, default=Result, covariant=True)

@@ -63,12 +63,12 @@ class Fault(Exception):
         return self.report.kind
 
 
-def refused(predicted_bytes: int, limit_bytes: int, what: str) -> FaultReport:
+def refused(predicted_bytes: int, limit_bytes: int, what: str, remedy: str = "") -> FaultReport:
     return FaultReport(
         kind="refused",
         what=f"Not started: it would need about {size(predicted_bytes)} and the limit is {size(limit_bytes)} "
         f"(estimated, {predicted_bytes} bytes: {what}).",
-        remedy="Reduce the batch, the width or the number of layers and run again.",
+        remedy=remedy or "Reduce the batch, the width or the number of layers and run again.",
     )
 
 

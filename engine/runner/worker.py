@@ -99,7 +99,7 @@ def compute_priced(spec: Spec[Any], progress: ProgressSink) -> Result | FaultRep
     price = getattr(experiment, "price", None)
     priced: Price | None = price(spec) if price else None
     if priced is not None and priced.predicted_bytes > spec.limits.memory_bytes:
-        return faults.refused(priced.predicted_bytes, spec.limits.memory_bytes, priced.what)
+        return faults.refused(priced.predicted_bytes, spec.limits.memory_bytes, priced.what, priced.remedy)
     try:
         result = getattr(experiment, spec.verb)(spec, progress)
     except Exception as error:

@@ -9,6 +9,7 @@ from importlib import resources
 from engine.script.model import model_script
 from engine.script.text import import_lines, indented
 from engine.timing.catalogue import Operand, Operator, operands_of
+from engine.timing.heap import BLOCKS, JUST_BELOW_BYTES, LARGEST_THRESHOLD_BYTES
 from engine.timing.spec import AllocationSpec, CompiledTimingSpec, TimingSpec, TimingSweepSpec
 from engine.timing.variant import OperatorVariant, StepVariant, Variant, describe_variant
 
@@ -27,6 +28,36 @@ def first(outcome) -> torch.Tensor:
     while not isinstance(outcome, torch.Tensor):
         outcome = list(outcome.values() if isinstance(outcome, dict) else outcome)[0]
     return outcome.detach().double()'''
+
+
+WARM_UP_ROUNDS = 4
+SETTLE = f"""\
+libc = ctypes.CDLL(None)  # glibc's malloc, as engine/timing/heap.py settles it
+libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_size_t,), (ctypes.c_void_p,)
+libc.sbrk.restype, libc.sbrk.argtypes = ctypes.c_void_p, (ctypes.c_ssize_t,)
+
+
+def settle_heap(size: int) -> list[int]:
+    \"\"\"The threshold at its maximum, pages below it there; holes for a larger block are returned, held.\"\"\"
+    held = []
+    if size > {LARGEST_THRESHOLD_BYTES}:
+        libc.malloc_trim(0)
+        while (block := libc.malloc(size)) < libc.sbrk(0):
+            held.append(block)
+        libc.free(block)
+    for block in [libc.malloc({JUST_BELOW_BYTES}) for _ in range({BLOCKS})]:
+        libc.free(block)
+    block = libc.malloc({JUST_BELOW_BYTES})
+    ctypes.memset(block, 1, {JUST_BELOW_BYTES})
+    libc.free(block)
+    return held"""
+
+FAULTS = '''\
+def seconds_and_faults(side) -> tuple[float, int]:
+    """Thread CPU seconds and minor page faults of one call."""
+    faults, start = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, time.thread_time()
+    side()
+    return time.thread_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults'''
 
 
 def script(spec: TimingSpec | CompiledTimingSpec | TimingSweepSpec | AllocationSpec) -> str:
@@ -127,6 +158,7 @@ def _operator(made: _Script, variant: OperatorVariant, seed: int, sized: dict[st
     for one, symbol in zip(operands, symbols, strict=True):
         lines += _operand(one, _shape(symbol, variant, sized), variant, sized)
     function = row.compiled or row.name
+    arguments = ", ".join([arguments, *(f"{name}={value}" for name, value in row.keywords)])
     context = _context(variant)
     if variant.output == "reused":
         made.define(_functions()[f"{row.name}_out"])
@@ -232,30 +264,30 @@ def _batch(variant: Variant) -> str:
 
 def _allocation(spec: AllocationSpec) -> str:
     made = _Script()
-    made.imports |= {("resource", "", "")}
+    made.imports |= {("resource", "", ""), ("ctypes", "", "")}
+    made.define(SETTLE, FAULTS)
     row = OperatorVariant(operator=spec.operator).row
     made.define(_functions()[row.name], _functions()[f"{row.name}_out"])
     names = [one.name for one in operands_of(row.operands, 1, 1)]
     to = "" if spec.dtype == "float32" else f".to(torch.{spec.dtype})"
-    item = {"float32": 4, "float64": 8, "bfloat16": 2}[spec.dtype]
+    item, listed = {"float32": 4, "float64": 8, "bfloat16": 2}[spec.dtype], ", ".join(names)
     recipe = [
         "torch.set_num_threads(1)",
         f"for mib in {list(spec.sizes_mib())}:",
+        "    held = settle_heap(mib * 2**20)",
         f"    generator = torch.Generator().manual_seed({spec.seed})",
         *(f"    {name} = torch.rand((mib * 2**20 // {256 * item}, 256), generator=generator){to}" for name in names),
         f"    out = torch.empty_like({names[0]})",
-        "    sides = {",
-        f'        "fresh": lambda: {row.name}({", ".join(names)}),',
-        f'        "reused": lambda: {row.name}_out({", ".join(names)}, out=out),',
-        "    }",
-        "    for name, side in sides.items():",
-        "        side()",
-        "        faults, taken = resource.getrusage(resource.RUSAGE_SELF).ru_minflt, []",
-        f"        for _ in range({spec.rounds}):",
-        "            start = time.thread_time()",
-        "            side()",
-        "            taken.append(time.thread_time() - start)",
-        "        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults",
-        f'        print(mib, "MiB", name, "seconds", median(taken), "faults", faults / {spec.rounds})',
+        f"    sides = (lambda: {row.name}({listed}), lambda: {row.name}_out({listed}, out=out))",
+        "    found = ([], [])",
+        f"    for number in range({WARM_UP_ROUNDS} + {spec.rounds}):",
+        "        for place in (0, 1) if number % 2 else (1, 0):",
+        "            found[place].append(seconds_and_faults(sides[place]))",
+        '    for name, samples in zip(("fresh", "reused"), found):',
+        f"        taken, faults = map(median, zip(*samples[{WARM_UP_ROUNDS}:]))",
+        '        print(mib, "MiB", name, "seconds", taken, "faults", faults)',
+        f"    del sides, out, {listed}",
+        "    for block in held:",
+        "        libc.free(block)",
     ]
     return made.text(f"{row.code} with a fresh output of every call, and with one that is reused.", recipe)

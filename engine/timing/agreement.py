@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
@@ -15,11 +15,17 @@ TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 2e-2, t
 computed wider and rounded once or twice."""
 
 
-def distance(found: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> Distance:
-    """How far `found` is from `other`, the worst over all tensors; not comparable where names or shapes differ."""
+def distance(
+    found: Mapping[str, Tensor], other: Mapping[str, Tensor], rounded_to: Iterable[torch.dtype] = ()
+) -> Distance:
+    """How far `found` is from `other`, the worst over all tensors; not comparable where names or shapes differ.
+
+    `rounded_to` are dtypes of operands or of a mode, which may be coarser than those of the results.
+    """
     if reason := _why_not(found, other):
         return Distance(verdict="not comparable", reason=reason)
-    tolerance = max(TOLERANCES.get(x.dtype, 0.0) for x in (*found.values(), *other.values()))
+    dtypes = (*rounded_to, *(x.dtype for x in (*found.values(), *other.values())))
+    tolerance = max(TOLERANCES.get(dtype, 0.0) for dtype in dtypes)
     pairs = [(found[name].detach(), other[name].detach()) for name in found]
     if all(a.dtype == b.dtype and torch.equal(a, b) for a, b in pairs):
         return Distance(verdict="identical", absolute=0.0, relative=0.0, tolerance=tolerance)

@@ -10,12 +10,23 @@ from typing import Literal
 import msgspec
 
 Operands = Literal[
-    "x", "x, y", "x, row", "x, residual, row, row", "a @ b", "a @ square", "logits, target", "images", "images, weight"
+    "x",
+    "x, y",
+    "x, row",
+    "x, residual, row, row",
+    "x, row, residual",
+    "a @ b",
+    "a @ square",
+    "logits, target",
+    "images",
+    "images, weight",
 ]
 """Which tensors an operator takes: their shapes stand in `operand_shapes`."""
 
 COMPILED = "atlas_"
 """Before the name of a compiled operator, torch.ops.atlas.*, which needs no function in engine/timing/operators.py."""
+EVAL = "_eval"
+"""Behind the name of a row that runs an operator as in evaluation."""
 IMAGE_SIDE = 32
 SQUARE_KERNEL = 3
 
@@ -34,6 +45,11 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
     out: bool = False
     differentiable: bool = True
     like: str = ""
+    keywords: tuple[tuple[str, bool | float], ...] = ()
+    """Arguments beside the operands that a compiled operator is called with."""
+    draws: bool = False
+    """Whether it draws at random, so that results of two calls or kernels differ by more than rounding."""
+    halves_columns: bool = False
     extra_floats: int = 1
     """Tensors of the result's size it may hold at once, the result included."""
 
@@ -44,7 +60,7 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def compiled(self) -> str:
         """The name in engine.operators of one of our own, which is there once it is built; "" for PyTorch's."""
-        return self.name.removeprefix(COMPILED) if self.name.startswith(COMPILED) else ""
+        return self.name.removeprefix(COMPILED).removesuffix(EVAL) if self.name.startswith(COMPILED) else ""
 
     @property
     def takes_images(self) -> bool:
@@ -56,7 +72,7 @@ _ROWS = (
     Operator(name="gelu_erf", title="GELU, erf", code="F.gelu(x)", out=True),
     Operator(
         name="gelu_composed",
-        title="GELU, composed of elementary operators",
+        title="GELU, composed",
         code="0.5 * x * (1 + torch.tanh(c * (x + 0.044715 * x**3)))",
         like="gelu_tanh",
         extra_floats=7,
@@ -91,17 +107,38 @@ _ROWS = (
     ),
     Operator(
         name="weighted_row_sum_matmul",
-        title="weighted row sum, matmul",
+        title="row sum by matmul",
         code="x @ row",
         operands="x, row",
         like="weighted_row_sum",
     ),
-    Operator(name="geglu", title="GEGLU of halves", code="a, b = x.chunk(2, dim=1); a * F.gelu(b)", extra_floats=3),
+    Operator(
+        name="geglu",
+        title="GEGLU of halves",
+        code='a, b = x.chunk(2, dim=1); a * F.gelu(b, approximate="tanh")',
+        halves_columns=True,
+        extra_floats=3,
+    ),
     Operator(
         name="layer_norm_residual",
-        title="layer norm of x + residual",
+        title="LayerNorm + residual",
         code="F.layer_norm(x + residual, (columns,), weight, bias)",
         operands="x, residual, row, row",
+        extra_floats=3,
+    ),
+    Operator(
+        name="gelu_block",
+        title="GELU block",
+        code='residual + F.dropout(F.gelu(x + row, approximate="tanh"), 0.1)',
+        operands="x, row, residual",
+        draws=True,
+        extra_floats=4,
+    ),
+    Operator(
+        name="gelu_block_eval",
+        title="GELU block, eval",
+        code='residual + F.dropout(F.gelu(x + row, approximate="tanh"), 0.1, training=False)',
+        operands="x, row, residual",
         extra_floats=3,
     ),
     Operator(name="matmul", title="matmul", code="a @ b", operands="a @ b", out=True),
@@ -119,7 +156,7 @@ _ROWS = (
     Operator(name="relu_images", title="ReLU of images", code="torch.relu(images)", operands="images"),
     Operator(
         name="conv2d",
-        title="convolution 3×3 of images",
+        title="convolution 3×3",
         code="F.conv2d(images, weight, padding=1)",
         operands="images, weight",
         extra_floats=3,
@@ -134,23 +171,72 @@ _ROWS = (
 )
 
 _COMPILED = (
-    Operator(name="atlas_gelu_tanh", title="GELU, tanh (atlas)", code="torch.ops.atlas.gelu_tanh(x)", like="gelu_tanh"),
+    Operator(name="atlas_gelu_tanh", title="atlas GELU, tanh", code="torch.ops.atlas.gelu_tanh(x)", like="gelu_tanh"),
+    Operator(
+        name="atlas_gelu_sigmoid", title="atlas GELU, sigmoid", code="torch.ops.atlas.gelu_sigmoid(x)", like="gelu_tanh"
+    ),
+    Operator(
+        name="atlas_clipped_sigmoid",
+        title="atlas clipped sigmoid",
+        code="torch.ops.atlas.clipped_sigmoid(x)",
+        like="sigmoid",
+    ),
+    Operator(
+        name="atlas_geglu",
+        title="atlas GEGLU",
+        code="torch.ops.atlas.geglu(x)",
+        like="geglu",
+        halves_columns=True,
+    ),
+    Operator(
+        name="atlas_layer_norm_residual",
+        title="atlas LayerNorm + res.",
+        code="layer_norm_residual(x, residual, weight, bias, return_sum=False)",
+        operands="x, residual, row, row",
+        like="layer_norm_residual",
+        keywords=(("return_sum", False),),
+        extra_floats=3,
+    ),
+    Operator(
+        name="atlas_weighted_row_sum",
+        title="atlas weighted row sum",
+        code="torch.ops.atlas.weighted_row_sum(x, row)",
+        operands="x, row",
+        like="weighted_row_sum",
+    ),
+    Operator(
+        name="atlas_bias_gelu_dropout_residual",
+        title="atlas GELU block",
+        code="bias_gelu_dropout_residual(x, row, residual, 0.1)",
+        operands="x, row, residual",
+        like="gelu_block",
+        keywords=(("p", 0.1),),
+        draws=True,
+    ),
+    Operator(
+        name="atlas_bias_gelu_dropout_residual_eval",
+        title="atlas GELU block, eval",
+        code="bias_gelu_dropout_residual(x, row, residual, 0.1, training=False)",
+        operands="x, row, residual",
+        like="gelu_block_eval",
+        keywords=(("p", 0.1), ("training", False)),
+    ),
     Operator(
         name="atlas_gemm",
-        title="matmul (atlas)",
+        title="atlas matmul",
         code="torch.ops.atlas.gemm(a, b)",
         operands="a @ b",
         like="matmul",
     ),
     Operator(
         name="atlas_cross_entropy",
-        title="cross entropy (atlas)",
+        title="atlas cross entropy",
         code="torch.ops.atlas.cross_entropy(logits, target)",
         operands="logits, target",
         like="cross_entropy",
     ),
 )
-"""Each is called as engine.operators offers it, with the operands alone."""
+"""Each is called as engine.operators offers it, with the operands and `keywords`."""
 
 CATALOGUE: dict[str, Operator] = {row.name: row for row in (*_ROWS, *_COMPILED)}
 TITLES: dict[str, str] = {row.title: row.name for row in (*_ROWS, *_COMPILED)}
@@ -178,6 +264,7 @@ def operands_of(kind: Operands, rows: int, columns: int) -> tuple[Operand, ...]:
         "x, y": (x, Operand("y", (rows, columns))),
         "x, row": (x, row),
         "x, residual, row, row": (x, Operand("residual", (rows, columns)), row, Operand("bias", (columns,))),
+        "x, row, residual": (x, row, Operand("residual", (rows, columns))),
         "a @ b": (Operand("a", (rows, columns), is_laid_out=True), Operand("b", (columns, rows))),
         "a @ square": (x, Operand("weight", (columns, columns))),
         "logits, target": (logits, target),

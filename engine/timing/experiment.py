@@ -22,13 +22,28 @@ DOUBLE_BYTES = 8
 def price(spec: TimingSpec | CompiledTimingSpec | TimingSweepSpec | AllocationSpec) -> Price:
     """Operands, results and the float64 reference of both sides at the largest size; an upper estimate."""
     if isinstance(spec, AllocationSpec):
-        return Price(predicted_bytes=4 * spec.largest_mib * MEBIBYTE, what="two operands and two results of one size")
+        return Price(
+            predicted_bytes=4 * spec.largest_mib * MEBIBYTE,
+            what="two operands and two results of one size",
+            remedy="Choose a smaller largest output and run again.",
+        )
     pair = (spec.a, spec.b)
     if isinstance(spec, TimingSweepSpec):
         sizes = possible_sizes(spec)[0] or (1,)
         pair = (at_size(spec.a, spec, sizes[-1]), at_size(spec.b, spec, sizes[-1]))
     a, b = map(price_variant, pair)
-    return Price(predicted_bytes=a + b, what=f"A {size(a)}, B {size(b)}, their float64 references included")
+    return Price(
+        predicted_bytes=a + b,
+        what=f"A {size(a)}, B {size(b)}, their float64 references included",
+        remedy=" ".join(dict.fromkeys(map(_remedy, pair))),
+    )
+
+
+def _remedy(variant: Variant) -> str:
+    if isinstance(variant, StepVariant):
+        return "Reduce the batch, the width or the number of layers of the model and run again."
+    rows, columns = ("images", "channels") if variant.row.takes_images else ("rows", "columns")
+    return f"Choose fewer {rows} or {columns} for the operator, or a narrower dtype, and run again."
 
 
 def price_variant(variant: Variant) -> int:

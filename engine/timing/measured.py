@@ -24,6 +24,7 @@ from engine.timing.variant import OperatorVariant, StepVariant, Variant, describ
 
 BUDGET_S = 6.0
 MINIMUM_SAMPLE_S = 1e-3
+DRAWN = "each drops other elements, drawn at random"
 NOT_RUN = "one of the two did not run"
 Results = dict[str, Tensor]
 
@@ -49,7 +50,7 @@ def _measure(spec: TimingSpec | CompiledTimingSpec, compiled: tuple[bool, bool],
         ]
     (a, made_a, results_a), (b, made_b, results_b) = found
     nothing = Distance(verdict="not comparable", reason=NOT_RUN)
-    agreement = distance(results_b, results_a) if results_a and results_b else nothing
+    agreement = _agreement(spec, results_b, results_a) if results_a and results_b else nothing
     del found, results_a, results_b
     start, comparison = read_machine(), None
     if made_a and made_b:
@@ -63,6 +64,22 @@ def _measure(spec: TimingSpec | CompiledTimingSpec, compiled: tuple[bool, bool],
             on_progress=lambda stage, fraction: progress(stage, 0.3 + 0.7 * fraction),
         )
     return Timing(a=a, b=b, comparison=comparison, agreement=agreement, machine=between(start, read_machine()))
+
+
+def _agreement(spec: TimingSpec | CompiledTimingSpec, found: Results, other: Results) -> Distance:
+    agreement = distance(found, other, rounded_to(spec.a) | rounded_to(spec.b))
+    draws = any(isinstance(one, OperatorVariant) and one.row.draws for one in (spec.a, spec.b))
+    return Distance(verdict="not comparable", reason=DRAWN) if draws and agreement.verdict == "different" else agreement
+
+
+def rounded_to(variant: Variant) -> set[torch.dtype]:
+    """The dtypes that values pass through before a result is there: of operands, of weights, of autocast."""
+    if isinstance(variant, StepVariant):
+        names: set[str] = {variant.model.dtype, variant.model.autocast}
+    else:
+        names = {variant.dtype, variant.mode.removeprefix("autocast ")}
+    found = (getattr(torch, name, None) for name in names)
+    return {dtype for dtype in found if isinstance(dtype, torch.dtype)}
 
 
 def _side(
@@ -110,10 +127,12 @@ def _to_reference(variant: Variant, made: Prepared, results: Results) -> Distanc
     """To the same in float64 and forward only; of a model to its own step with float64 weights, where it has one."""
     if isinstance(variant, StepVariant):
         return _to_double_model(variant, results)
+    if variant.row.draws:
+        return Distance(verdict="not comparable", reason=DRAWN)
     wanted, refused = attempt(partial(_double_result, variant, made))
     if wanted is None:
         return Distance(verdict="not comparable", reason=_reason(refused))
-    return distance({"result": results["result"]}, {"result": wanted})
+    return distance({"result": results["result"]}, {"result": wanted}, rounded_to(variant))
 
 
 def _double_result(variant: OperatorVariant, made: Prepared) -> Tensor:
@@ -129,7 +148,7 @@ def _to_double_model(variant: StepVariant, results: Results) -> Distance | None:
     wanted, refused = attempt(lambda: _seeded_results(msgspec.structs.replace(variant, model=exact)))
     if wanted is None:
         return Distance(verdict="not comparable", reason=_reason(refused))
-    return distance(results, wanted)
+    return distance(results, wanted, rounded_to(variant))
 
 
 def _seeded_results(variant: StepVariant) -> Results:

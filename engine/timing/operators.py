@@ -130,11 +130,19 @@ def weighted_row_sum_matmul(x: Tensor, row: Tensor) -> Tensor:
 
 def geglu(x: Tensor) -> Tensor:
     a, b = x.chunk(2, dim=1)
-    return a * F.gelu(b)
+    return a * F.gelu(b, approximate="tanh")
 
 
 def layer_norm_residual(x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.layer_norm(x + residual, weight.shape, weight, bias)
+
+
+def gelu_block(x: Tensor, row: Tensor, residual: Tensor) -> Tensor:
+    return residual + F.dropout(F.gelu(x + row, approximate="tanh"), 0.1)
+
+
+def gelu_block_eval(x: Tensor, row: Tensor, residual: Tensor) -> Tensor:
+    return residual + F.dropout(F.gelu(x + row, approximate="tanh"), 0.1, training=False)
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:

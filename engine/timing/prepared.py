@@ -62,7 +62,7 @@ def function_of(row: Operator) -> Callable[..., Tensor]:
     if not loaded.compiled:
         raise NotThere(f"{row.code}: {loaded.reason}")
     try:
-        return getattr(compiled_operators, row.compiled)  # type: ignore[no-any-return]
+        return partial(getattr(compiled_operators, row.compiled), **dict(row.keywords))
     except AttributeError as error:
         raise NotThere(f"{row.code}: {error}") from error
 

@@ -48,8 +48,9 @@ def compare(
 
     The heap is settled (engine/timing/heap.py), each is called once to warm up, then as often per sample as
     `minimum_sample_s` asks (0: once); `warm_up_rounds` are recorded apart. `threads` is one number, or one for each.
-    `budget_s` wall seconds may end it after fewer rounds, never fewer than 5, which a note says. `device` names the accelerator of callables that return no tensor.
-    ValueError for fewer than two callables or 5 rounds; what a callable raises goes through, with its name added.
+    `budget_s` wall seconds may end it after fewer rounds, never fewer than 5, which a note says. `device` names the
+    accelerator of callables that return no tensor. ValueError for fewer than two callables or 5 rounds; what a
+    callable raises goes through, with its name added.
     """
     threads_of = tuple([threads] * len(callables) if isinstance(threads, int) else threads)
     _check(callables, rounds, threads_of)

@@ -14,7 +14,7 @@ from engine.timing.prepared import Drawn, prepare
 from engine.timing.results import TimingSweep
 from engine.timing.rounds import compare
 from engine.timing.spec import TimingSweepSpec
-from engine.timing.variant import StepVariant, Variant, complaints
+from engine.timing.variant import StepVariant, Variant, naming
 
 V = TypeVar("V", bound=Variant)
 
@@ -58,10 +58,9 @@ def possible_sizes(spec: TimingSweepSpec) -> tuple[tuple[int, ...], tuple[str, .
     kept, notes = [], []
     for size in spec.sizes():
         try:
-            for variant in (spec.a, spec.b):
-                sized = at_size(variant, spec, size)
-                if not isinstance(sized, StepVariant) and (found := complaints(sized)):
-                    raise ValueError(" ".join(found.values()))
+            for name, variant in zip("AB", (spec.a, spec.b), strict=True):
+                with naming(name):
+                    at_size(variant, spec, size)
             kept.append(size)
         except ValueError as error:
             notes.append(f"size {size} left out: {error}")

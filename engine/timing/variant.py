@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 import msgspec
@@ -9,7 +11,7 @@ from msgspec import Meta
 
 from engine.models.spec import ModelSpec, describe
 from engine.runner.contract import check_ranges
-from engine.timing.catalogue import CATALOGUE, Operator, multiplications
+from engine.timing.catalogue import CATALOGUE, IMAGE_SIDE, Operator, multiplications
 
 Layout = Literal["contiguous", "transposed", "strided", "channels_last"]
 Dtype = Literal["float32", "float64", "bfloat16", "float16"]
@@ -75,9 +77,24 @@ class StepVariant(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 Variant = OperatorVariant | StepVariant
 
 
+@contextmanager
+def naming(side: str) -> Iterator[None]:
+    """A refusal raised inside begins with the side, "A" or "B", instead of the name of a class."""
+    try:
+        yield
+    except ValueError as error:
+        words = str(error)
+        for kind in (OperatorVariant, StepVariant):
+            words = words.removeprefix(f"{kind.__name__}.")
+        raise ValueError(f"{side}: {words}") from error
+
+
 def complaints(variant: OperatorVariant) -> dict[str, str]:
     """Field -> what is wrong with it beside the others: limit, received, remedy; {} for a variant that can run."""
     row, found = variant.row, dict[str, str]()
+    if row.halves_columns and variant.columns % 2:
+        found["columns"] = f"of {row.title} must be even, as it halves them; received {variant.columns}."
+        found["columns"] += f" Choose {variant.columns + 1}."
     if variant.layout != "contiguous" and (variant.layout == "channels_last") != row.takes_images:
         takes = "contiguous or channels_last" if row.takes_images else "contiguous, transposed or strided"
         found["layout"] = f"of {row.code} must be {takes}; received {variant.layout!r}. Choose one of these."
@@ -94,7 +111,9 @@ def complaints(variant: OperatorVariant) -> dict[str, str]:
         found["output"] = f"must be 'fresh': {reason}; received 'reused'. Choose fresh."
     if (most := multiplications(row.operands, variant.rows, variant.columns)) > MOST_MULTIPLICATIONS:
         found["rows"] = f"and columns of {row.code} must need at most {MOST_MULTIPLICATIONS:,} multiplications; "
-        found["rows"] += f"received {variant.rows:,} and {variant.columns:,}, which need {most:,}. Choose fewer."
+        found["rows"] += (
+            f"received {variant.rows:,} and {variant.columns:,}, which need {most:,}. Choose fewer rows or columns."
+        )
     return found
 
 
@@ -115,7 +134,13 @@ def describe_variant(variant: Variant) -> str:
     settings: list[str] = [variant.dtype, variant.layout, variant.work, variant.mode]
     settings += ["reused output"] if variant.output == "reused" else []
     shown = [word for word in settings if word not in usual]
-    return ", ".join([variant.row.title, f"{variant.rows}×{variant.columns}", *shown, *_threads(variant)])
+    return ", ".join([variant.row.title, _sizes(variant), *shown, *_threads(variant)])
+
+
+def _sizes(variant: OperatorVariant) -> str:
+    if not variant.row.takes_images:
+        return f"{variant.rows}×{variant.columns}"
+    return f"N {variant.rows}, C {variant.columns}, H {IMAGE_SIDE}, W {IMAGE_SIDE}"
 
 
 def _threads(variant: Variant) -> list[str]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.timing.catalogue import CATALOGUE, TITLES, Operator
 from engine.timing.spec import ALLOCATING, AllocationSpec, TimingSpec
-from engine.timing.variant import OperatorVariant, complaints
+from engine.timing.variant import OperatorVariant, complaints, naming
 from pages.performance.timing_steps import draw_steps, step_values, step_variant
 from pages.shared.fields import common_arguments, draw_field, field_value
 
@@ -23,7 +23,7 @@ IMAGE_SIZES = {"images": 8, "channels": 32}
 MOST_IMAGES = 256
 MEASURING = ("rounds", "warm_up_rounds", "seed")
 ALLOCATION = ("smallest_mib", "largest_mib", "points", "dtype", "rounds", "seed")
-DEFAULT_TITLES = {"a": "GELU, tanh", "b": "GELU, composed of elementary operators"}
+DEFAULT_TITLES = {"a": "GELU, tanh", "b": "GELU, composed"}
 FALLBACKS = {"layout": "contiguous", "output": "fresh", "work": "forward", "mode": "no_grad"}
 ALLOCATION_TITLES = {title: name for title, name in TITLES.items() if name in ALLOCATING}
 DEFAULT_ALLOCATION = "add a number"
@@ -68,7 +68,16 @@ def current_spec(section: str) -> AnySpec:
         return AllocationSpec(operator=ALLOCATION_TITLES[title], **fields)
     build = step_variant if section == SECTIONS[1] else operator_variant
     measuring = {name: field_value(TimingSpec, name, f"timing.{name}") for name in MEASURING}
-    return TimingSpec(a=build("a"), b=build("b"), **measuring)
+    sides: dict[str, Any] = {}
+    for side in SIDES:
+        with naming(side.upper()):
+            sides[side] = build(side)
+    return TimingSpec(**sides, **measuring)
+
+
+def same_section(one: TimingSpec, other: TimingSpec) -> bool:
+    """Whether both compare operators, or both steps of models: only then are their numbers beside each other."""
+    return isinstance(one.a, OperatorVariant) == isinstance(other.a, OperatorVariant)
 
 
 def _draw_operators() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from engine.figures.allocation_chart import ALLOCATION_COLUMNS, allocation_rows, cliff_words
+from engine.figures.allocation_chart import ALLOCATION_COLUMNS, allocation_rows, as_found_words, cliff_words
 from engine.figures.report import Table, report_html
 from engine.figures.timing_svg import comparison_svg
-from engine.figures.timing_words import agreement_words, band_words, cold_words, headline, machine_words
-from engine.figures.units import format_significant, format_time
+from engine.figures.timing_words import agreement_words, band_words, cold_words, fault_words, headline, machine_words
+from engine.figures.units import format_count, format_significant, format_time
 from engine.script import script_for
 from engine.timing.comparison import Comparison
 from engine.timing.results import Allocations, Timing
@@ -72,7 +72,7 @@ def allocation_csv(found: Allocations) -> str:
 
 def timing_report(spec: TimingSpec, timing: Timing, found: Comparison) -> str:
     """Verdict, picture, numbers, both sides, script: one file that needs no network."""
-    words = {"s": format_time}
+    words: dict[str, Callable[[float], str]] = {"s": format_time, "count": lambda value: format_count(int(value))}
     read = [one for one in timing_numbers(timing) if one.value is not None]
     numbers = [(one.label, words.get(one.unit, format_significant)(one.value or 0.0)) for one in read]
     return report_html(
@@ -85,6 +85,7 @@ def timing_report(spec: TimingSpec, timing: Timing, found: Comparison) -> str:
             agreement_words(timing.agreement),
             f"Machine while measuring: {machine_words(timing.machine)}.",
             cold_words(timing),
+            *fault_words(found),
             *found.notes,
         ),
         tables=(Table("Sides", SIDE_COLUMNS, side_rows(timing)),),
@@ -99,7 +100,12 @@ def allocation_report(spec: AllocationSpec, found: Allocations) -> str:
         "",
         "",
         title="Timing: fresh or reused output",
-        notes=(cliff_words(found), f"Machine while measuring: {machine_words(found.machine)}."),
+        notes=(
+            cliff_words(found),
+            as_found_words(found),
+            *found.notes,
+            f"Machine while measuring: {machine_words(found.machine)}.",
+        ),
         tables=(Table("Every size", ALLOCATION_COLUMNS, allocation_rows(found)),),
         spec=as_json(spec),
         script=script_for(spec),

@@ -6,7 +6,7 @@ from statistics import median
 
 import pandas as pd
 
-from engine.figures.units import format_bytes, format_significant, format_time
+from engine.figures.units import format_bytes, format_count, format_significant, format_time
 from engine.timing.results import Distance, Side, Timing
 from pages.shared.key_numbers import KeyNumber
 
@@ -22,9 +22,9 @@ def timing_numbers(timing: Timing) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("A per call", a, "s", clock),
         KeyNumber("B per call", b, "s", clock),
-        KeyNumber("B / A", comparison.ratio, "", "the median of paired ratios"),
-        KeyNumber("A page faults", fault_a, "", kernel),
-        KeyNumber("B page faults", fault_b, "", kernel),
+        KeyNumber("B / A, median of paired ratios", comparison.ratio, "", "B / A of every round"),
+        KeyNumber("A page faults a call", round(fault_a), "count", kernel),
+        KeyNumber("B page faults a call", round(fault_b), "count", kernel),
         KeyNumber("B from A", timing.agreement.absolute, "", "(B - A).abs().max() in float64", _missing(timing)),
     )
 
@@ -65,7 +65,7 @@ def side_rows(timing: Timing) -> tuple[tuple[str, ...], ...]:
             side.title,
             "–" if found is None else format_time(found.median_s[place]),
             "–" if side.first_call_s is None else format_time(side.first_call_s),
-            "–" if found is None else format_significant(median(found.faults[place])),
+            "–" if found is None else format_count(round(median(found.faults[place]))),
             format_bytes(side.output_bytes),
             _distance(side.to_reference),
         )

@@ -14,13 +14,14 @@ from engine.figures.timing_words import (
     band_words,
     cold_words,
     failure_words,
+    fault_words,
     headline,
-    machine_words,
 )
-from engine.figures.units import format_significant, format_time
+from engine.figures.units import format_count, format_time
 from engine.timing.comparison import Comparison
 from engine.timing.results import Distance, Side, Timing
 from engine.timing.spec import TimingSpec
+from pages.performance.timing_again import draw_again
 from pages.performance.timing_compiled import draw_compiled
 from pages.performance.timing_numbers import results_table, timing_numbers
 from pages.performance.timing_sweep import draw_sweep
@@ -29,16 +30,28 @@ from pages.shared.pytorch_words import draw_said
 from pages.shared.theme import shown_theme
 
 TABS = ("Rounds", "Where the time went", "Results", "Size sweep", "torch.compile", "How to read this")
+BUSY = (
+    ":orange-badge[:material/speed: busy machine] Both sides met the same noise, but caches and clocks were shared: "
+    "expect other times, and a ratio outside the band, from another run."
+)
 QUIET = {"displayModeBar": False}
 HOW_TO_READ = (
     "Every round times A and B once each, right after the other, in an order that turns; a ratio is B / A of the same "
-    "round. The number is their median, the band holds it in 95 of 100 repetitions (bootstrap). A winner is named only "
+    "round. The number is their median, the band is how far that median would move if other rounds of "
+    "**this process** had been drawn (bootstrap, 95 %). It does not hold what another process would give: where its "
+    "memory lies and what else runs move the ratio too, by more than the band on a busy machine. *Measure again* asks "
+    "another process. A winner is named only "
     "when the band leaves 1 out, the ratio is at least 2 % from 1, *and* so many rounds agree that chance alone does "
     "it in fewer than one of 500 comparisons (sign test: 21 of 25 rounds). "
     "**No difference shown** is a result: it does not say that both are equal, only that these samples cannot tell. "
     "With one thread each, thread CPU time counts, which other programs do not enter; with more, wall time. Each side "
     "is called once to warm up, and the rounds up to 0 warm up too: they are shown, and in no ratio. Both sides read "
-    "the same operands where these are alike."
+    "the same operands where these are alike.\n\n"
+    "Before the first round malloc is brought to where a long-running process arrives: blocks below 32 MiB are handed "
+    "out again with their pages, larger ones come from the system with every page new. Without that, outputs **below "
+    "32 MiB** fault as well whenever the heap was trimmed before, in one process and not in the next; it can still "
+    "happen when one call frees more than 64 MiB. A line below the verdict says so when faults differ between rounds "
+    "or between the sides."
 )
 
 
@@ -50,12 +63,13 @@ def draw_pair(spec: TimingSpec, timing: Timing, before: Timing | None) -> None:
         _draw_failures(timing)
         return
     draw_verdict(timing, comparison)
+    draw_again(spec, timing.machine)
     st.plotly_chart(samples_chart(comparison, shown_theme()), key="timing.samples", config=QUIET)
     ratios = ratio_chart(comparison, shown_theme(), order=comparison.names).update_layout(margin_t=4, height=130)
     st.plotly_chart(ratios, key="timing.ratio", config=QUIET)
-    draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None)
+    draw_key_numbers(timing_numbers(timing), timing_numbers(before) if before else None, "pinned")
     if before:
-        st.caption("Differences are to the pinned run, whose sides are its own.")
+        st.caption(f"Differences are to the pinned run: A {before.a.title}, B {before.b.title}.")
     _draw_tabs(spec, timing, comparison)
 
 
@@ -84,11 +98,10 @@ def draw_verdict(timing: Timing, comparison: Comparison) -> None:
     faster = _card(headline(comparison), band_words(comparison), accent, "≈" if winner is None else "⚑")
     style = "display:grid;grid-template-columns:repeat(auto-fit,minmax(24rem,1fr));gap:1rem"
     st.html(f'<div style="{style}">{faster}{_agreement_card(timing.agreement)}</div>')
-    words = machine_words(timing.machine)
     if timing.machine.is_loaded:
-        st.markdown(f":orange-badge[:material/speed: busy machine] {words}: ratios hold, times may not.")
-    else:
-        st.caption(f"Machine while measuring: {words}.")
+        st.markdown(BUSY)
+    for words in fault_words(comparison):
+        st.markdown(f":orange-badge[:material/memory: page faults] {words}")
 
 
 def _agreement_card(found: Distance) -> str:
@@ -144,9 +157,9 @@ def _draw_spent(comparison: Comparison) -> None:
         threaded = one.other_threads_s > 0.02 * one.wall_s
         others = f", {format_time(one.other_threads_s)} of other threads" if threaded else ""
         st.caption(
-            f"**{name}**: {waiting}{others}; {format_significant(one.faults)} page faults a call, "
-            f"{format_time(one.system_s)} a call in the kernel; over all rounds {usage.preemptions} times taken off "
-            f"the processor, {usage.waits} times waited."
+            f"**{name}**: {waiting}{others}; {format_count(round(one.faults))} page faults a call (median), "
+            f"{format_time(one.system_s)} a call in the kernel (mean); over all rounds {usage.preemptions} times "
+            f"taken off the processor, {usage.waits} times waited."
         )
     st.caption(
         "Wall beyond CPU time is waiting: for a processor that another program has, for other threads, or a disk. CPU "

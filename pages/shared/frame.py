@@ -45,11 +45,11 @@ def spec_or_stop(build: Callable[[], T], presets: Sequence[Preset]) -> T:
         st.stop()
 
 
-def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset]) -> DeltaGenerator:
+def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset], *, pinned: str = "A") -> DeltaGenerator:
     """Questions, pin, code, export and presenter mode in one row; returns the place for `draw_exports`."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="toolbar"):
         choose_preset(presets)
-        draw_pin(spec)
+        draw_pin(spec, pinned)
         with st.popover("Code", icon=":material/code:", help="Plain PyTorch that prints what this page shows"):
             st.code(script_for(spec), language="python", height=420)
         exports = st.empty()

@@ -70,6 +70,15 @@ def _outcome(spec: Spec[R], slot: str, height: int) -> R | FaultReport:
         return fault.report
 
 
+def run_again(spec: Spec[Any], slot: str = "main") -> None:
+    """Compute `spec` afresh; `compute` of this slot then waits for it instead of taking the cached result."""
+    running = _jobs().get(slot)
+    if running is not None:
+        running.cancel()
+    _faults().pop(slot, None)
+    _jobs()[slot] = submit(spec, fresh=True)
+
+
 def _jobs() -> dict[str, Job[Any]]:
     jobs: dict[str, Job[Any]] = st.session_state.setdefault("jobs", {})
     return jobs

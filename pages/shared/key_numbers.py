@@ -35,12 +35,13 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": format_bytes,
     "count": lambda value: format_count(int(value)),
     "s": format_time,
+    "%": lambda share: f"{share:.0%}",
     "": format_significant,
 }
 
 
-def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None) -> None:
-    """Draw the numbers in one row; with `pinned`, each with its difference to A."""
+def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None, name: str = "A") -> None:
+    """Draw the numbers in one row; with `pinned`, each with its difference to A, or to `name`."""
     before = {number.label: number.value for number in pinned or ()}
     width = NARROWEST_PRESENTED if st.session_state.get("present") else NARROWEST
     grid = st.grid("auto", min_column_width=width, gap="small")
@@ -48,27 +49,27 @@ def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] |
         grid.metric(
             number.label,
             number.missing if number.value is None else _FORMATS[number.unit](number.value),
-            delta=difference(number, before.get(number.label)) if pinned is not None else None,
+            delta=difference(number, before.get(number.label), name) if pinned is not None else None,
             delta_color="off",
             delta_arrow="off",
-            help=_help(number, before.get(number.label)),
+            help=_help(number, before.get(number.label), name),
             border=True,
         )
 
 
-def difference(number: KeyNumber, before: float | None) -> str:
+def difference(number: KeyNumber, before: float | None, name: str = "A") -> str:
     """How far a number is from A, signed and in its own unit; "= A" when equal."""
     if number.value is None or before is None:
         return "not in both"
     change = number.value - before
-    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}" if change else "= A"
+    return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}" if change else f"= {name}"
 
 
-def _help(number: KeyNumber, before: float | None) -> str:
+def _help(number: KeyNumber, before: float | None, name: str) -> str:
     sentences = [f"Read from {number.read_from}."]
     if number.unit == "bytes" and number.value:
         sentences.append(f"Exactly {format_exact_bytes(int(number.value))}.")
     if before is not None and number.value is not None:
         share = f", {number.value / before:.1%} of it" if before else ""
-        sentences.append(f"A had {_FORMATS[number.unit](before)}{share}.")
+        sentences.append(f"{'A' if name == 'A' else f'The {name} run'} had {_FORMATS[number.unit](before)}{share}.")
     return " ".join(sentences)

@@ -60,26 +60,30 @@ def pinned_spec(kind: type[S]) -> S | None:
     return decode_spec(text, kind) if text else None
 
 
-def draw_pin(spec: Spec[Any]) -> None:
-    """The button that pins `spec` as A, or lets go of A; an A that cannot be read is dropped with a word."""
+def draw_pin(spec: Spec[Any], name: str = "A") -> None:
+    """The button that pins `spec` as A, or lets go of A; an A that cannot be read is dropped with a word.
+
+    `name` is what a page calls the pinned run whose own two sides are A and B.
+    """
     text = _kept(type(spec))
+    called = name if name == "A" else f"the {name} run"
     if text:
         st.button(
-            "Unpin A",
+            "Unpin A" if name == "A" else "Unpin",
             icon=":material/keep_off:",
             on_click=_unpin,
             args=(type(spec),),
             key="unpin",
-            help="Stop comparing with A",
+            help=f"Stop comparing with {called}",
         )
     else:
         st.button(
-            "Pin as A",
+            "Pin as A" if name == "A" else "Pin this run",
             icon=":material/keep:",
             on_click=_pin,
             args=(spec,),
             key="pin",
-            help="Keep this run as A; then change a toggle: every number shows its difference to A",
+            help=f"Keep this run as {called}; then change a toggle: every number shows its difference to {called}",
         )
 
 

@@ -11,16 +11,16 @@ import pytest
 import streamlit as st
 
 from engine import run
-from engine.figures.allocation_chart import allocation_chart, cliff_words
+from engine.figures.allocation_chart import allocation_chart, cliff_words, size_ticks
 from engine.figures.timing_samples import rounds_chart, samples_chart, spent_chart, time_spent
 from engine.figures.timing_svg import comparison_svg
-from engine.figures.timing_words import agreement_words, band_words, headline
+from engine.figures.timing_words import age_words, agreement_words, band_words, fault_words, headline
 from engine.timing.comparison import Comparison, Ratio, Usage
-from engine.timing.results import Distance, Side, Timing
+from engine.timing.results import Distance, Machine, Side, Timing
 from engine.timing.spec import AllocationSpec, TimingSpec
 from engine.timing.variant import OperatorVariant, StepVariant
 from pages.performance.timing_compiled import CHOICES, cold_start_words, compiled_spec
-from pages.performance.timing_controls import SECTION, current_spec
+from pages.performance.timing_controls import SECTION, current_spec, same_section
 from pages.performance.timing_exports import (
     allocation_downloads,
     allocation_report,
@@ -31,6 +31,7 @@ from pages.performance.timing_exports import (
 from pages.performance.timing_numbers import timing_numbers
 from pages.performance.timing_presets import PRESETS, SPECS
 from pages.performance.timing_steps import CHANGES
+from pages.shared.key_numbers import KeyNumber, difference
 
 SMALL = OperatorVariant(rows=8, columns=8)
 
@@ -211,3 +212,80 @@ def test_a_cold_start_is_paid_back_after_so_many_calls():
         comparison=made(0.5, 0.4, 0.6), agreement=Distance(verdict="identical"), machine=msgspec.UNSET, **sides
     )
     assert "about 6 calls (estimated)" in cold_start_words(timing)
+
+
+def faulting(a: tuple[float, ...], b: tuple[float, ...]) -> Comparison:
+    return msgspec.structs.replace(made(2.0, 1.9, 2.1), faults=(a, b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        ((0.0,) * 5, (1.0, 0.0, 3.0, 0.0, 0.0), []),
+        ((0.0, 512.0, 0.0, 0.0, 0.0), (0.0,) * 5, ["A: 0 to 512 page faults a call, 1 of 5 rounds unlike the rest"]),
+        ((0.0,) * 5, (1504.0,) * 5, ["B has 1\u202f504 page faults a call, A 0: part of the ratio"]),
+    ],
+)
+def test_faults_that_differ_between_rounds_or_sides_are_warned_of(a, b, words):
+    found = fault_words(faulting(a, b))
+    assert len(found) == len(words)
+    assert all(word in one for word, one in zip(words, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3, "just now"), (50, "50 s ago"), (250, "4 min ago"), (7300, "2 h ago"), (90000, "1 d ago")]
+)
+def test_the_age_of_a_result_is_in_words(seconds, words):
+    machine = Machine(cores=2, load_average=9.71, measured_at_s=1000.0)
+    assert age_words(machine, 1000.0 + seconds) == f"measured {words} at load 9.7"
+    assert age_words(Machine(cores=2), 5.0) == ""
+
+
+def test_faults_are_whole_counts():
+    numbers = {one.label: one for one in timing_numbers(timing_of(faulting((16384.5,) * 5, (0.5,) * 5)))}
+    assert [numbers[f"{side} page faults a call"].unit for side in "AB"] == ["count", "count"]
+    assert numbers["A page faults a call"].value == 16384
+    assert "B / A, median of paired ratios" in numbers
+
+
+def timing_of(comparison: Comparison) -> Timing:
+    side = Side(title="x")
+    agreement = Distance(verdict="identical", absolute=0.0)
+    return Timing(a=side, b=side, comparison=comparison, agreement=agreement, machine=Machine(cores=2))
+
+
+def test_the_band_is_that_of_this_process():
+    assert "within this process" in band_words(made(2.0, 1.9, 2.1))
+
+
+def test_labels_of_close_sizes_stand_beside_each_other():
+    places, words = size_ticks([16.0, 31.0, 33.0, 64.0])
+    assert words == ["16", "31, 33", "64"]
+    assert places[1] == pytest.approx(31.98, abs=0.01)
+
+
+def test_a_pinned_run_of_another_section_is_not_compared_with():
+    operators, steps = TimingSpec(a=SMALL, b=SMALL), TimingSpec(a=StepVariant(), b=StepVariant())
+    assert same_section(operators, operators)
+    assert not same_section(operators, steps)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"timing.b.operator": "GEGLU of halves", "timing.columns": 7}, "B: columns of GEGLU of halves must be even"),
+        ({"timing.a.operator": "matmul", "timing.rows": 8192, "timing.columns": 8192}, "A: rows and columns of a @ b"),
+    ],
+)
+def test_a_refusal_names_the_side(settings, words, monkeypatch):
+    monkeypatch.setattr(st, "session_state", settings)
+    with pytest.raises(ValueError, match="received") as caught:
+        current_spec("Operators")
+    assert words in str(caught.value)
+    assert "OperatorVariant" not in str(caught.value)
+
+
+def test_a_difference_to_a_pinned_run_does_not_call_it_a():
+    number = KeyNumber("B per call", 1.0, "s", "a clock")
+    assert difference(number, 1.0, "pinned") == "= pinned"
+    assert difference(number, 1.0) == "= A"

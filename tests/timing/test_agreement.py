@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 import torch
 
+from engine import run
+from engine.models.spec import ModelSpec
 from engine.timing.agreement import TOLERANCES, distance
+from engine.timing.measured import DRAWN, rounded_to
+from engine.timing.spec import TimingSpec
+from engine.timing.variant import OperatorVariant, StepVariant
 
 
 def one(*values: float, dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
@@ -61,3 +67,36 @@ def test_the_worst_of_several_tensors_counts():
     b = {"loss": torch.tensor(1.0), "gradient 0": torch.tensor([4.0, 0.0])}
     found = distance(a, b)
     assert (found.absolute, found.relative) == (2.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("variant", "dtypes"),
+    [
+        (OperatorVariant(), {torch.float32}),
+        (OperatorVariant(dtype="bfloat16"), {torch.bfloat16}),
+        (OperatorVariant(mode="autocast bfloat16"), {torch.float32, torch.bfloat16}),
+        (StepVariant(model=ModelSpec(autocast="bfloat16")), {torch.float32, torch.bfloat16}),
+        (StepVariant(model=ModelSpec(dtype="float64")), {torch.float64}),
+    ],
+)
+def test_what_a_variant_rounds_to(variant, dtypes):
+    assert rounded_to(variant) == dtypes
+
+
+def test_operands_in_bfloat16_set_what_rounding_explains_of_a_float32_result():
+    found = distance(one(1.00003), one(1.0), {torch.bfloat16})
+    assert (found.verdict, found.tolerance) == ("equal up to rounding", TOLERANCES[torch.bfloat16])
+
+
+def test_cross_entropy_of_bfloat16_logits_under_autocast_is_rounding():
+    """Its result is in float32, 4e-5 from that of float32 logits: the eight bits of its operands."""
+    wide = OperatorVariant(operator="cross_entropy", rows=64, columns=32, mode="autocast bfloat16")
+    narrow = msgspec.structs.replace(wide, dtype="bfloat16")
+    assert run(TimingSpec(a=wide, b=narrow, rounds=5), inline=True).agreement.verdict == "equal up to rounding"
+
+
+def test_results_drawn_at_random_are_not_called_different():
+    block = OperatorVariant(operator="gelu_block", rows=8, columns=16)
+    other = msgspec.structs.replace(block, operator="gelu_block_eval")
+    found = run(TimingSpec(a=block, b=other, rounds=5), inline=True)
+    assert (found.agreement.verdict, found.agreement.reason) == ("not comparable", DRAWN)

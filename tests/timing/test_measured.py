@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from engine import run
+from engine import Fault, run
+from engine.figures.allocation_chart import as_found_words, cliff_words
 from engine.models.spec import Expression, LinearStack, Mlp, ModelSpec
 from engine.operators.load import Loaded
 from engine.timing import prepared
@@ -13,6 +14,7 @@ from engine.timing.comparison import Comparison
 from engine.timing.experiment import price
 from engine.timing.results import Allocated, Allocations, Machine
 from engine.timing.spec import AllocationSpec, TimingSpec, TimingSweepSpec
+from engine.timing.sweep import possible_sizes
 from engine.timing.variant import OperatorVariant, StepVariant
 
 SMALL = OperatorVariant(rows=8, columns=8)
@@ -157,8 +159,65 @@ def test_the_cliff_lies_between_the_sizes_where_pages_begin_to_fault():
     assert flat.cliff is None
 
 
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ({4: 1026.0, 8: 0.0, 16: 4096.0, 31: 1.0, 33: 8449.0}, "faulted at 4.00 MiB, 16.0 MiB and 33.0 MiB; not at 8"),
+        ({16: 0.0, 31: 2000.0, 33: 8449.0}, "partly faulted at 31.0 MiB; not at 16.0 MiB"),
+        ({8: 0.0, 31: 1.0}, "At no size were pages given anew"),
+        ({33: 8449.0, 64: 16385.0}, "At every size nearly every page"),
+        ({31: 0.0, 33: 8449.0, 64: 16385.0}, "Up to 31.0 MiB"),
+    ],
+)
+def test_the_words_on_a_cliff_hold_for_every_row_of_the_table(faults, words):
+    points = tuple(allocated(mib, count) for mib, count in faults.items())
+    found = Allocations(points=points, page_bytes=4096, allocator="glibc", machine=Machine(cores=2))
+    assert words in cliff_words(found)
+    assert (found.cliff is not None) is cliff_words(found).startswith("Up to")
+
+
+def test_faults_with_the_heap_as_it_was_found_are_told():
+    point = msgspec.structs.replace(allocated(16, 0.0), faults_as_found=4096.0)
+    found = Allocations(points=(point,), page_bytes=4096, allocator="glibc", machine=Machine(cores=2))
+    assert "4\u202f096 at 16.0 MiB faults a call" in as_found_words(found)
+    assert as_found_words(msgspec.structs.replace(found, points=(allocated(16, 1.0),))) == ""
+
+
 def test_a_price_grows_with_size_and_counts_the_reference():
     small = price(TimingSpec(a=SMALL, b=SMALL)).predicted_bytes
     large = OperatorVariant(rows=4096, columns=4096)
     assert price(TimingSpec(a=large, b=large)).predicted_bytes > 2 * 4096 * 4096 * (4 + 8)
     assert small < 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"),
+    [
+        (
+            OperatorVariant(rows=8192, columns=8192),
+            "Choose fewer rows or columns for the operator, or a narrower dtype",
+        ),
+        (OperatorVariant(operator="relu_images", rows=256, columns=8192), "Choose fewer images or channels"),
+        (StepVariant(), "Reduce the batch, the width or the number of layers of the model"),
+    ],
+)
+def test_a_price_says_what_to_make_smaller(variant, words):
+    assert words in price(TimingSpec(a=variant, b=variant)).remedy
+
+
+@pytest.mark.slow
+def test_a_refused_operator_is_told_in_its_own_terms():
+    large = OperatorVariant(operator="sort", rows=8192, columns=8192, dtype="float64")
+    with pytest.raises(Fault) as caught:
+        run(TimingSpec(a=large, b=large, seed=5))
+    assert caught.value.kind == "refused"
+    assert "Choose fewer rows or columns" in caught.value.report.remedy
+
+
+def test_what_a_sweep_leaves_out_names_the_side():
+    sweep = TimingSweepSpec(a=SMALL, b=OperatorVariant(operator="geglu"), smallest=2, largest=3, points=2, rounds=5)
+    kept, notes = possible_sizes(sweep)
+    assert kept == (2,)
+    assert notes == (
+        "size 3 left out: B: columns of GEGLU of halves must be even, as it halves them; received 3. Choose 4.",
+    )

@@ -73,12 +73,14 @@ def test_a_script_prints_what_the_page_shows(pair):
 @pytest.mark.parametrize("pair", [PAIRS[1], PAIRS[-1]], ids=pair_id)
 def test_a_script_runs_in_a_clean_interpreter(pair, tmp_path):
     spec = TimingSpec(a=pair[0], b=pair[1], rounds=5)
-    (tmp_path / "script.py").write_text(script_for(spec), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-I", "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    check(in_a_clean_interpreter(script_for(spec), tmp_path), spec)
+
+
+def in_a_clean_interpreter(text: str, folder) -> list[str]:
+    (folder / "script.py").write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-I", "script.py"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    check(done.stdout.splitlines(), spec)
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,17 @@ def test_the_script_of_an_allocation_prints_seconds_and_faults():
     rows = [line.split() for line in printed(script_for(spec))]
     assert [(row[0], row[2]) for row in rows] == [("1", "fresh"), ("1", "reused"), ("2", "fresh"), ("2", "reused")]
     assert all(float(row[4]) > 0 and float(row[6]) >= 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_the_script_of_an_allocation_counts_the_faults_of_the_page(tmp_path):
+    spec = AllocationSpec(smallest_mib=8, largest_mib=40, points=2, rounds=5)
+    lines = in_a_clean_interpreter(script_for(spec), tmp_path)
+    found = {(int(row[0]), row[2]): float(row[6]) for row in map(str.split, lines)}
+    for point in run(spec).points:
+        mib = point.output_bytes >> 20
+        for name, faults in (("fresh", point.fresh_faults), ("reused", point.reused_faults)):
+            assert found[mib, name] == pytest.approx(faults, abs=0.02 * point.output_bytes / 4096), (mib, name)
 
 
 def test_the_script_of_compiled_sides_compiles_them():

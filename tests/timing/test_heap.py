@@ -1,0 +1,80 @@
+"""malloc in a known state: what faults is decided by size, not by what ran before."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+import torch
+
+from engine import run
+from engine.timing.heap import LARGEST_THRESHOLD_BYTES, can_settle, settle_heap, without_holes
+from engine.timing.results import MEBIBYTE
+from engine.timing.spec import AllocationSpec
+from engine.timing.usage import read_usage
+
+glibc = pytest.mark.skipif(not can_settle(), reason="malloc is not glibc's")
+PAGE_BYTES = 4096
+
+
+def faults_of_a_fresh_output(mib: int) -> float:
+    """Per call, median, once the first calls have touched what they will be given again."""
+    x, found = torch.ones(mib * MEBIBYTE // 4), []
+    for _ in range(9):
+        before = read_usage()
+        x + 1
+        found.append((read_usage() - before).minor_faults)
+    return median(found[2:])
+
+
+def disturb(kind: str) -> None:
+    """Leave the heap in a state of that kind."""
+    if kind == "many small":
+        [torch.ones(1000) for _ in range(1000)]
+    elif kind == "large freed":
+        [torch.ones(20 * MEBIBYTE // 4) for _ in range(4)]
+    elif kind == "trimmed":
+        with without_holes(64 * MEBIBYTE):
+            pass
+
+
+@glibc
+@pytest.mark.parametrize("kind", ["many small", "large freed", "trimmed"])
+@pytest.mark.parametrize("mib", [2, 8, 31])
+def test_an_output_below_the_threshold_does_not_fault_whatever_ran_before(kind, mib):
+    disturb(kind)
+    assert settle_heap()
+    assert faults_of_a_fresh_output(mib) < 0.02 * mib * MEBIBYTE / PAGE_BYTES
+
+
+@glibc
+@pytest.mark.parametrize("kind", ["many small", "large freed", "trimmed"])
+def test_an_output_above_the_threshold_is_new_whatever_holes_there_are(kind):
+    disturb(kind)
+    with without_holes(33 * MEBIBYTE):
+        settle_heap()
+        x = torch.ones(33 * MEBIBYTE // 4)
+        y = x + 1
+        before = read_usage()
+        z = x + 1
+        assert (read_usage() - before).minor_faults * PAGE_BYTES > 0.9 * 33 * MEBIBYTE or huge_pages()
+        assert y.data_ptr() != z.data_ptr()
+
+
+def huge_pages() -> bool:
+    """Whether the system gives 2 MiB at a fault without being asked."""
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as setting:
+            return "[always]" in setting.read()
+    except OSError:
+        return False
+
+
+@glibc
+def test_two_runs_in_other_states_find_the_same_cliff():
+    assert 31 * MEBIBYTE < LARGEST_THRESHOLD_BYTES < 33 * MEBIBYTE
+    spec = AllocationSpec(smallest_mib=31, largest_mib=33, points=2, rounds=5)
+    found = [run(spec, inline=True) for _ in range(2) if disturb("large freed") is None]
+    if not huge_pages():
+        assert [one.cliff for one in found] == [(31 * MEBIBYTE, 33 * MEBIBYTE)] * 2
+    assert all(one.points[0].fresh_faults < 0.02 * 31 * MEBIBYTE / PAGE_BYTES for one in found)
