@@ -9,10 +9,14 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest, element_tree
 
+from pages.shared.model_controls import ARCHITECTURES, TITLES
+from pages.shared.navigation import discover_pages
 from tests.source_tree import ROOT
 
 PAGES_FOLDER = ROOT / "pages"
 PAGE_FILES = sorted(PAGES_FOLDER.glob("*/[0-9][0-9]_*.py"))
+MODEL_PAGES = [entry.path for entry in discover_pages() if entry.has_model_controls]
+ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECTURES)]
 SCRIPT_TIMEOUT_S = 60
 JOB_TIMEOUT_S = 40
 LONG_LIST = 12
@@ -87,6 +91,30 @@ def extremes(widget: Any) -> Iterator[Any]:
         options = list(widget.options)
         some = options if len(options) <= LONG_LIST else [*options[:: len(options) // 4], options[-1]]
         yield from map(Shown, some)
+
+
+def named(value: Path | str) -> str:
+    return page_id(value) if isinstance(value, Path) else value
+
+
+def failures_at_the_extremes(path: Path, tag: str = "") -> list[str]:
+    """One control at a time, on the model `tag` where the page shows models; what went wrong in words.
+
+    The controls that every model shares are turned on one model only.
+    """
+    query = {"model": TITLES[tag]} if tag else {}
+    shown = widgets(open_page(path, **query))
+    turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
+    failed = []
+    for key, values in turned.items():
+        for value in values:
+            app = open_page(path, **query)
+            widgets(app)[key].set_value(value)
+            run_to_the_end(app)
+            failed += [f"{key}={value!r}: {message}" for message in errors(app)]
+            if app.progress:
+                failed.append(f"{key}={value!r}: still running")
+    return failed
 
 
 class Shown(str):
