@@ -192,8 +192,8 @@ PRACTICE_CLAIMS = (
         rules=tuple(rule for recipe in ("AMP and checkpoints", "compiled and checkpoints") for rule in _recipe(recipe)),
         link=Link("timing", question="What time does checkpointing cost?"),
         quick=False,
-        lesson="Checkpoints buy memory with time, the more the deeper the model. Autocast pays only where bfloat16 is fast and the matrices large: "
-        "{training step: autocast} alone. Compiled operators alone: {training step: compiled operators}. As it stands "
-        "the run reaches {accuracy share as it stands}.",
+        lesson="Checkpoints buy memory with time, the more the deeper the model. Autocast pays only where bfloat16 is "
+        "fast and the matrices large: {training step: autocast} alone. Compiled operators alone: {training step: "
+        "compiled operators}. As it stands the run reaches {accuracy share as it stands}.",
     ),
 )

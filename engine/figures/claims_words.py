@@ -25,7 +25,9 @@ def rule_words(rule: Rule) -> str:
 
 
 def time_range(rule: TimeRule) -> str:
-    """The claimed range of times: "at least 3× faster", "1.15× to 1.3× the time"."""
+    """The claimed range of times: "at least 3× faster", "3× to 5× faster", "1.15× to 1.3× the time"."""
+    if 0 < rule.low <= rule.high < 1:
+        return f"{format_significant(1 / rule.high)}× to {format_significant(1 / rule.low)}× faster"
     if rule.low > 0 and math.isfinite(rule.high):
         return f"{format_significant(rule.low)}× to {format_significant(rule.high)}× the time"
     if rule.low > 0:

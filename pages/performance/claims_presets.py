@@ -25,15 +25,15 @@ PRESETS = (
     _asks(
         "Does a checkpoint every fifth layer save memory?",
         "50 layers of Linear + ReLU, every fifth Linear checkpointed. Predict the share of held bytes that goes away.",
-        "None at all, for more time. Blocks with several tensors inside give 15 %, segments of several blocks four "
-        "fifths and more. Press *Run* on the row: it takes a while, so it waits for you.",
+        "None at all, for more time. Blocks with several tensors inside give some, segments of several blocks most: "
+        "read the shares in *Checks*. Press *Run* on the row: it takes a while, so it waits for you.",
         "checkpoint",
     ),
     _asks(
         "How much cheaper is a Hessian-vector product?",
         "1,072 parameters. The article says 90 % less memory and 3-5 times faster. Predict both.",
-        "Both are far off on the safe side: the Hessian grows with the square of the parameters, the product does not. "
-        "See in *PyTorch's words* where the printed function fails.",
+        "Both are exceeded, the time by far more than the claimed range: the Hessian grows with the square of the "
+        "parameters, the product does not. See in *PyTorch's words* where the printed function fails.",
         "hessian_product",
         inputs=16,
         hidden=32,
@@ -72,14 +72,16 @@ PRESETS = (
     _asks(
         "Does depth=2 run as printed?",
         "A forward that keeps a residual when depth allows it, called with depth=2. Predict the number of nodes.",
-        "There is none: a name is read that no iteration has assigned. Repaired, the graph has 11 nodes, of 18.",
+        "There is none: a name is read that no iteration has assigned. Repaired, the graph follows the depth: see the "
+        "nodes of each in the row of numbers.",
         "depth",
     ),
     _asks(
         "40 % faster and 60 % less memory together?",
-        "Fused optimizer, autocast, checkpoints and inference mode on a small transformer. Predict each one's share.",
+        "A small transformer by two recipes: autocast, or compiled operators, each with checkpoints. Predict which "
+        "recipe satisfies which of the three.",
         "Memory and accuracy can be had; speed depends on what the processor does with bfloat16, and checkpoints cost "
-        "it. Every remedy is also timed alone: see *Times*.",
+        "it. Accuracy is compared with the baseline's. Every remedy is also timed alone: see *Times*.",
         "combined",
     ),
 )

@@ -22,6 +22,7 @@ from engine.timing.comparison import Ratio
         (TimeRule("", "", low=1.0), "slower"),
         (TimeRule("", "", high=1 / 3), "at least 3.00× faster"),
         (TimeRule("", "", 1.15, 1.30), "1.15× to 1.30× the time"),
+        (TimeRule("", "", 1 / 5, 1 / 3), "3.00× to 5.00× faster"),
         (TimeRule("", "", low=2.0), "at least 2.00× the time"),
         (TimeRule("", "", high=1.5), "at most 1.50× the time"),
         (CountRule("", "allocations", high=0), "allocations: none"),

@@ -13,7 +13,7 @@ import warnings
 import pytest
 
 from engine import run
-from engine.claims.spec import CombinedSpec, TwoRanksSpec
+from engine.claims.spec import CombinedSpec, ImageBytesSpec, TwoRanksSpec
 from engine.script import script_for
 from tests.claims.small import COUNTED, IN_THIS_PROCESS, SMALL, name_of
 
@@ -76,3 +76,9 @@ def test_a_script_needs_nothing_of_this_project(spec):
     # Compiled operators are in the project's folder and nowhere else; the script says so.
     assert bool(kept) == isinstance(spec, CombinedSpec) == ("in the project's folder" in text)
     assert "type: ignore" not in text
+
+
+@pytest.mark.parametrize("spec", [ImageBytesSpec(height=1), ImageBytesSpec(width=1), ImageBytesSpec()], ids=str)
+def test_a_script_counts_no_copy_where_none_is_made(spec):
+    copied = counts_in(printed(spec))["extra bytes of .contiguous()"]
+    assert copied == (0 if 1 in (spec.height, spec.width) else 4 * spec.height * spec.width * spec.channels)
