@@ -96,15 +96,13 @@ def cliff_words(found: Allocations) -> str:
 def as_found_words(found: Allocations) -> str:
     """What the same calls faulted with the heap as the process happened to have it, "" where it was the same."""
     other = [
-        f"{format_count(round(point.faults_as_found))} at {format_bytes(point.output_bytes)}"
+        f"{format_count(round(point.faults_as_found))} faults a call at {format_bytes(point.output_bytes)}"
         for point in found.points
         if abs(point.faults_as_found - point.fresh_faults) > FEW_PAGES * point.output_bytes / found.page_bytes
     ]
     if not other:
         return ""
-    return (
-        f"With the heap as this process happened to have it, before it was settled: {', '.join(other)} faults a call."
-    )
+    return f"With the heap as this process happened to have it, before it was settled: {', '.join(other)}."
 
 
 def allocation_rows(found: Allocations) -> tuple[tuple[str, ...], ...]:

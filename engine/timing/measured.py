@@ -22,7 +22,7 @@ from engine.timing.rounds import compare
 from engine.timing.spec import CompiledTimingSpec, TimingSpec
 from engine.timing.variant import OperatorVariant, StepVariant, Variant, describe_variant
 
-BUDGET_S = 6.0
+BUDGET_S = 3.0
 MINIMUM_SAMPLE_S = 1e-3
 DRAWN = "each drops other elements, drawn at random"
 NOT_RUN = "one of the two did not run"

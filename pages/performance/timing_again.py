@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import msgspec
 import streamlit as st
 
 from engine.figures.timing_words import age_words, machine_words
@@ -24,5 +25,6 @@ def draw_again(spec: Spec[Any], machine: Machine, slot: str = "main") -> None:
             on_click=run_again,
             args=(spec, slot),
         )
-        words = [word for word in (age_words(machine, time.time()), machine_words(machine)) if word]
+        others = msgspec.structs.replace(machine, load_average=None)  # which the age has said
+        words = [word for word in (age_words(machine, time.time()), machine_words(others)) if word]
         st.caption(". ".join(word[0].upper() + word[1:] for word in words) + ".", width="stretch")

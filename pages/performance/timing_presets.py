@@ -135,8 +135,9 @@ PRESETS = (
     _asks(
         "Where does memory get expensive?",
         "x + 1.0 with outputs of 4 to 64 MiB, fresh and reused. Predict from which size a fresh one is slower.",
-        "Just above 32 MiB with glibc and a settled heap: 31 and 33 MiB are measured on purpose. Faults per call jump from none to one "
-        "per page, and the bandwidth falls to a fraction. Other allocators have other thresholds, or none.",
+        "Just above 32 MiB with glibc and a settled heap: 31 and 33 MiB are measured on purpose. Faults per call jump "
+        "from none to one per page, and the bandwidth falls to a fraction. Other allocators have other thresholds, or "
+        "none.",
         AllocationSpec(),
     ),
 )

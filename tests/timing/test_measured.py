@@ -179,7 +179,7 @@ def test_the_words_on_a_cliff_hold_for_every_row_of_the_table(faults, words):
 def test_faults_with_the_heap_as_it_was_found_are_told():
     point = msgspec.structs.replace(allocated(16, 0.0), faults_as_found=4096.0)
     found = Allocations(points=(point,), page_bytes=4096, allocator="glibc", machine=Machine(cores=2))
-    assert "4\u202f096 at 16.0 MiB faults a call" in as_found_words(found)
+    assert "4\u202f096 faults a call at 16.0 MiB" in as_found_words(found)
     assert as_found_words(msgspec.structs.replace(found, points=(allocated(16, 1.0),))) == ""
 
 
