@@ -46,20 +46,25 @@ def count_range(rule: CountRule) -> str:
     low, high = (count_words(Count(rule.figure, end)) if math.isfinite(end) else "" for end in (rule.low, rule.high))
     if low and high:
         return f"{rule.figure}: " + (f"exactly {low}" if rule.low == rule.high else f"{low} to {high}")
-    if rule.figure.endswith(")"):
+    if _is_answer(Count(rule.figure, rule.low)):
         return f"{rule.figure}: True"
     return f"{rule.figure}: at least {low}" if low else f"{rule.figure}: at most {high}"
 
 
 def count_words(count: Count) -> str:
     """A count in its unit; what reads as a call is True or False."""
-    if count.name.endswith(")"):
+    if _is_answer(count):
         return str(bool(count.value))
     if count.unit == "bytes":
         return format_bytes(count.value)
     if count.unit == "share":
         return f"{format_significant(100 * count.value)} %"
     return format_count(int(count.value)) if count.value == int(count.value) else format_significant(count.value)
+
+
+def _is_answer(count: Count) -> bool:
+    """Whether it is what a call returned; bytes of one are bytes."""
+    return count.name.endswith(")") and not count.unit
 
 
 def ratio_words(ratio: Ratio) -> str:

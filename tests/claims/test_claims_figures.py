@@ -28,6 +28,7 @@ from engine.timing.comparison import Ratio
         (CountRule("", "allocations", high=0), "allocations: none"),
         (CountRule("", "saved share", low=0.9), "saved share: at least 90.0 %"),
         (CountRule("", "image bytes", 1024, 1024), "image bytes: exactly 1.00 KiB"),
+        (CountRule("", "extra bytes of .contiguous()", low=1), "extra bytes of .contiguous(): at least 1 B"),
         (CountRule("", "x.is_contiguous()", low=1), "x.is_contiguous(): True"),
         (RefusalRule("", "f"), "runs"),
     ],
@@ -44,6 +45,7 @@ def test_a_ratio_in_words_says_both_ends():
 
 def test_counts_in_their_units():
     assert count_words(Count("peak bytes", 2048.0)) == "2.00 KiB"
+    assert count_words(Count("extra bytes of .contiguous()", 2048.0)) == "2.00 KiB"
     assert count_words(Count("saved share", 0.25)) == "25.0 %"
     assert count_words(Count("x.is_contiguous()", 0.0)) == "False"
     assert count_words(Count("largest error", 0.03)) == "0.0300"
