@@ -19,6 +19,8 @@ from engine.timing.crossover import quartiles
 
 ROW_PIXELS = 44
 PLOT_CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}, "displayModeBar": "hover"}
+COMPARED_WITH = "compared with this"
+"""Beside the rung that every speedup is against."""
 LEAST_ERROR = 0.05
 """Eps; what is smaller is drawn there."""
 
@@ -45,7 +47,7 @@ def ladder_chart(
     """
     figure = go.Figure()
     names = sorted(comparison.names, key=lambda name: place_of(name, rungs))
-    words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: "baseline"}
+    words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: COMPARED_WITH}
     for row, name in enumerate(names):
         _add_bar(figure, comparison, name, row, colour_of(place_of(name, order), theme), words[name])
     longest = max(quartiles(samples)[1] for samples in comparison.samples_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.figures.operator_ladder import speedup_words
+from engine.figures.operator_ladder import COMPARED_WITH, speedup_words
 from engine.figures.palette import BACKGROUND, MUTED, TEXT, Theme
 from engine.figures.svg import FONT, safe
 from engine.figures.timing_chart import colour_of, place_of
@@ -18,10 +18,10 @@ WIDTH, LEFT, RIGHT, TOP, ROW = 860, 210, 110, 64, 46
 def ladder_svg(comparison: Comparison, theme: Theme, rungs: Sequence[str], order: Sequence[str]) -> str:
     """Median time per call from zero; the line is the middle half of the samples."""
     longest = max(quartiles(samples)[1] for samples in comparison.samples_s)
-    words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: "baseline"}
+    words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios} | {comparison.names[0]: COMPARED_WITH}
     names = sorted(comparison.names, key=lambda name: place_of(name, rungs))
     height = TOP + ROW * len(names) + 24
-    title = f"{comparison.clock} time per call, {comparison.rounds} rounds, speedups against {comparison.names[0]}"
+    title = f"{comparison.clock} time per call, {comparison.rounds} rounds, compared with {comparison.names[0]}"
     rows = [
         line
         for number, name in enumerate(names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engine.figures.ladder import spread
-from engine.figures.operator_ladder import speedup_words
-from engine.figures.roofline import allowed_s
+from engine.figures.operator_ladder import COMPARED_WITH, speedup_words
+from engine.figures.roofline import allowed_s, roof_of
 from engine.figures.units import format_bytes, format_count, format_significant, format_time
 from engine.operator_ladder.results import Check, OperatorLadder, Roofline, Rung
 from engine.timing.comparison import Comparison
@@ -13,7 +13,7 @@ COLUMNS = (
     "rung",
     "time per call",
     "spread",
-    "against baseline",
+    "compared with",
     "GB/s",
     "GFLOP/s",
     "of its roof",
@@ -32,7 +32,7 @@ NOTHING = "–"
 def ladder_rows(
     ladder: OperatorLadder, comparison: Comparison | None, roofline: Roofline | None
 ) -> tuple[tuple[str, ...], ...]:
-    """One row per rung in the order of COLUMNS; `comparison` decides the baseline."""
+    """One row per rung in the order of COLUMNS; `comparison.names[0]` is what speeds are compared with."""
     return tuple(_row(rung, ladder, comparison, roofline) for rung in ladder.rungs)
 
 
@@ -47,7 +47,7 @@ def _row(
         *_compared(rung.name, comparison),
         format_significant(moved / seconds / 1e9) if seconds else NOTHING,
         format_significant(ladder.flops / seconds / 1e9) if seconds else NOTHING,
-        f"{share:.0%}" if share is not None else NOTHING,
+        f"{share:.0%} of {roof_of(rung, ladder, roofline)}" if share is not None and roofline else NOTHING,
         _number(rung.error_eps),
         _number(rung.gradient_error_eps),
         _count(rung.saved_tensors),
@@ -63,7 +63,7 @@ def _compared(name: str, comparison: Comparison | None) -> tuple[str, str]:
     if comparison is None or name not in comparison.names:
         return NOTHING, NOTHING
     words = {ratio.name: speedup_words(ratio) for ratio in comparison.ratios}
-    return spread(comparison.samples_s[comparison.names.index(name)]), words.get(name, "baseline")
+    return spread(comparison.samples_s[comparison.names.index(name)]), words.get(name, COMPARED_WITH)
 
 
 def _number(value: float | None) -> str:

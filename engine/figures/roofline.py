@@ -24,44 +24,89 @@ def intensity_of(rung: Rung, ladder: OperatorLadder) -> float:
     return ladder.flops / (rung.traffic_bytes or ladder.least_bytes)
 
 
+def slope_of(rung: Rung | None, ladder: OperatorLadder, roofline: Roofline) -> Ceiling:
+    """The bandwidth that bounds a rung: by what the operation touches, and by how much of it is allocated anew."""
+    fresh = rung.peak_bytes if rung else None
+    return roofline.bandwidth(ladder.least_bytes, ladder.output_bytes if fresh is None else fresh)
+
+
 def allowed_s(rung: Rung | None, ladder: OperatorLadder, roofline: Roofline) -> float:
-    """Seconds that the roofline allows: bytes at the bandwidth of where they fit, or operations at the peak."""
+    """Seconds that the roofline allows: bytes moved at the bandwidth of `slope_of`, or operations at the peak."""
     moved = (rung.traffic_bytes if rung else None) or ladder.least_bytes
-    return max(moved / roofline.bandwidth(ladder.least_bytes).per_s, ladder.flops / roofline.peak.per_s)
+    return max(moved / slope_of(rung, ladder, roofline).per_s, ladder.flops / roofline.peak.per_s)
 
 
-def is_compute_bound(moved: int, ladder: OperatorLadder, roofline: Roofline) -> bool:
+def is_compute_bound(rung: Rung | None, ladder: OperatorLadder, roofline: Roofline) -> bool:
     """Whether the flat roof is reached before the slope."""
-    return ladder.flops / roofline.peak.per_s > moved / roofline.bandwidth(ladder.least_bytes).per_s
+    return allowed_s(rung, ladder, roofline) == ladder.flops / roofline.peak.per_s
+
+
+def place_name(one: Ceiling) -> str:
+    """Where bytes were moved: "L2 cache", "last cache", "memory"."""
+    return one.name.partition(", ")[2]
+
+
+def roof_of(rung: Rung | None, ladder: OperatorLadder, roofline: Roofline) -> str:
+    """Which ceiling bounds a rung: the place of its slope, or "peak"."""
+    return "peak" if is_compute_bound(rung, ladder, roofline) else place_name(slope_of(rung, ladder, roofline))
+
+
+def roof_words(rung: Rung, ladder: OperatorLadder, roofline: Roofline) -> str:
+    """Which ceiling was taken for a rung and why, as a sentence."""
+    slope, peak = slope_of(rung, ladder, roofline), roofline.peak
+    if is_compute_bound(rung, ladder, roofline):
+        return f"Roof of {rung.name}: {peak.name}, {format_significant(peak.per_s / GIGA)} GFLOP/s."
+    moved, fresh = format_bytes(ladder.least_bytes), format_bytes(rung.peak_bytes or 0)
+    held = roofline.bandwidth(ladder.least_bytes)
+    if held != slope:
+        why = f"a call touches {moved}, which {place_name(held)} holds, but allocates {fresh} anew: that is in no cache"
+    elif place_name(slope) == "memory":
+        why = f"a call touches {moved}, more than the caches were measured to hold"
+    else:
+        why = f"a call touches {moved}, no more than the {format_bytes(slope.working_set_bytes)} it was measured with"
+    return f"Roof of {rung.name}: {place_name(slope)}, {format_significant(slope.per_s / GIGA)} GB/s; {why}."
 
 
 def roofline_chart(
-    ladder: OperatorLadder, roofline: Roofline, theme: Theme, *, order: Sequence[str], height: int = 380
+    ladder: OperatorLadder,
+    roofline: Roofline,
+    theme: Theme,
+    *,
+    order: Sequence[str],
+    height: int = 380,
+    headline: Rung | None = None,
 ) -> go.Figure:
     """Achieved operations per second over operations per byte, log scales, below the ceilings measured.
 
-    The same operations count for every rung; one that moves more bytes stands further left.
+    The same operations count for every rung; one that moves more bytes stands further left. The slope taken for
+    `headline` is marked.
     """
     figure = go.Figure()
     timed = [rung for rung in ladder.rungs if rung.seconds]
-    across = [intensity_of(rung, ladder) for rung in timed]
-    slopes = _slopes(roofline)
-    ridge = roofline.peak.per_s / min(one.per_s for one in slopes)
-    low, high = min([*across, ridge / 30]) / 3, max([*across, ridge]) * 4
-    up = [ladder.flops / rung.seconds for rung in timed if rung.seconds]
+    slopes, ((low, high), (bottom, top)) = slopes_of(roofline), ends_of(ladder, roofline)
+    taken = slope_of(headline, ladder, roofline)
     for number, one in enumerate(slopes):
         _add_slope(figure, one, roofline, (low, high), number, theme)
-    _add_words(figure, slopes, theme)
+    _add_words(figure, slopes, taken, theme)
     _add_peaks(figure, roofline, high, theme)
     for rung in timed:
         _add_point(figure, rung, ladder, roofline, place_of(rung.name, order), theme)
-    bottom = min([*up, low * min(one.per_s for one in slopes)]) / 3
-    top = roofline.peak.per_s * 3
     _scale(figure, (low, high), (bottom, top), theme)
     return styled(figure, height, theme, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
 
 
-def _slopes(roofline: Roofline) -> list[Ceiling]:
+def ends_of(ladder: OperatorLadder, roofline: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
+    """(lowest, highest) operations per byte, and operations per second, of the picture."""
+    timed = [rung for rung in ladder.rungs if rung.seconds]
+    across = [intensity_of(rung, ladder) for rung in timed]
+    slowest = min(one.per_s for one in slopes_of(roofline))
+    ridge = roofline.peak.per_s / slowest
+    low, high = min([*across, ridge / 30]) / 3, max([*across, ridge]) * 4
+    up = [ladder.flops / rung.seconds for rung in timed if rung.seconds]
+    return (low, high), (min([*up, low * slowest]) / 3, roofline.peak.per_s * 3)
+
+
+def slopes_of(roofline: Roofline) -> list[Ceiling]:
     """The fastest way to move bytes in each place, fastest place first."""
     places = sorted({one.working_set_bytes for one in roofline.ceilings if one.kind == "bytes"})
     return [
@@ -90,11 +135,10 @@ def _add_slope(
     )
 
 
-def _add_words(figure: go.Figure, slopes: Sequence[Ceiling], theme: Theme) -> None:
+def _add_words(figure: go.Figure, slopes: Sequence[Ceiling], taken: Ceiling, theme: Theme) -> None:
     """What each slope is, in the corner below the roof where no point can be."""
     for number, one in enumerate(reversed(slopes)):
         mark = MARKS_OF_LINES[(len(slopes) - 1 - number) % 3]
-        where = one.name.partition(", ")[2]
         figure.add_annotation(
             x=1,
             y=0,
@@ -105,13 +149,19 @@ def _add_words(figure: go.Figure, slopes: Sequence[Ceiling], theme: Theme) -> No
             yshift=4 + 15 * number,
             xshift=-4,
             showarrow=False,
-            text=escape(f"{mark} {where} {format_significant(one.per_s / GIGA)} GB/s"),
-            font={"size": 11, "color": MUTED[theme]},
+            text=slope_words(one, mark, one == taken),
+            font={"size": 11, "color": TEXT[theme] if one == taken else MUTED[theme]},
         )
 
 
+def slope_words(one: Ceiling, mark: str, is_taken: bool) -> str:
+    """What a slope is; the one that was taken says so."""
+    words = escape(f"{mark} {place_name(one)} {format_significant(one.per_s / GIGA)} GB/s")
+    return f"<b>{words}, taken</b>" if is_taken else words
+
+
 def _add_peaks(figure: go.Figure, roofline: Roofline, high: float, theme: Theme) -> None:
-    slopes = _slopes(roofline)
+    slopes = slopes_of(roofline)
     for one in (o for o in roofline.ceilings if o.kind == "flops"):
         is_peak = one == roofline.peak
         figure.add_scatter(
@@ -155,7 +205,7 @@ def _add_point(
         hovertemplate=(
             f"{format_significant(ladder.flops / seconds / GIGA)} GFLOP/s, "
             f"{format_significant(moved / seconds / GIGA)} GB/s in {format_time(seconds)}<br>"
-            f"{format_bytes(moved)} moved ({counted}), {share:.0%} of its roof"
+            f"{format_bytes(moved)} moved ({counted}), {share:.0%} of its roof, {roof_of(rung, ladder, roofline)}"
             f"<extra>{escape(rung.name)}</extra>"
         ),
     )

@@ -87,15 +87,16 @@ class Roofline(Result, frozen=True, kw_only=True):
     threads: int
     notes: tuple[str, ...] = ()
 
-    def bandwidth(self, working_set_bytes: int) -> Ceiling:
-        """The fastest way to move bytes in the smallest place measured that holds the working set, else in memory."""
+    def bandwidth(self, working_set_bytes: int, fresh_bytes: int = 0) -> Ceiling:
+        """The fastest way to move bytes in the smallest working set measured that holds this one, else in memory.
+
+        `fresh_bytes` are what a call allocates: a block too large for the smallest place is in no cache when it is
+        first written, so that it comes from memory.
+        """
         moving = [one for one in self.ceilings if one.kind == "bytes"]
-        if working_set_bytes <= self.cache_bytes:
-            wanted = min(one.working_set_bytes for one in moving)
-        elif working_set_bytes <= self.shared_cache_bytes:
-            wanted = sorted({one.working_set_bytes for one in moving})[1]
-        else:
-            wanted = max(one.working_set_bytes for one in moving)
+        places = sorted({one.working_set_bytes for one in moving})
+        holding = [place for place in places if working_set_bytes <= place]
+        wanted = holding[0] if holding and fresh_bytes <= places[0] else places[-1]
         return max((one for one in moving if one.working_set_bytes == wanted), key=lambda one: one.per_s)
 
     @property

@@ -26,7 +26,7 @@ LARGEST_BYTES = 512 * MEBIBYTE
 SHARED_CACHE_BYTES = 32 * MEBIBYTE
 MATRIX = 768
 FMA_ROUNDS = 400
-BUDGET_S = 15.0
+BUDGET_S = 6.0
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 Limit = tuple[Ceiling, Callable[[], Any]]

@@ -13,8 +13,11 @@ Work = Literal["forward", "forward + backward"]
 FLOATING: tuple[LadderDtype, ...] = ("float32", "float64", "bfloat16", "float16")
 
 COMPOSED, BUILT_IN, INDUCTOR = "composed", "built-in", "torch.compile"
-ATLAS: dict[str, str] = {f"atlas {name}": name for name in ("baseline", "avx2", "avx512")}
-"""Rung of the compiled operator -> the instruction set its loops are run in."""
+ATLAS: dict[str, str] = {"atlas baseline set": "baseline", "atlas avx2": "avx2", "atlas avx512": "avx512"}
+"""Rung of the compiled operator -> the instruction set its loops are run in; the first any processor has."""
+
+PYTORCH = (COMPOSED, BUILT_IN, INDUCTOR, "foreach", "row loop")
+"""Rungs that need PyTorch alone: what a compiled operator has to beat."""
 
 OPTIMIZER = "atlas optimizer"
 """Rung of the optimizer class over a compiled step."""

@@ -43,8 +43,8 @@ class _Ladder(Spec[OperatorLadder], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_call(type(self).__name__, self.operator, self.sizes, self.dtype, self.work)
-        check_rungs(type(self).__name__, self.row, self.left_out)
+        check_call(self.operator, self.sizes, self.dtype, self.work)
+        check_rungs(self.row, self.left_out)
 
     @property
     def row(self) -> Row:
@@ -113,21 +113,20 @@ class OperatorSweepSpec(Spec[OperatorSweep], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kind = type(self).__name__
-        check_operator(kind, self.operator)
+        check_operator(self.operator)
         if self.smallest >= self.largest:
             raise ValueError(
-                f"{kind}.smallest must be below largest, {self.largest}; received {self.smallest}. Widen the sweep."
+                f"smallest must be below largest, {self.largest}; received {self.smallest}. Widen the sweep."
             )
-        check_call(kind, self.operator, self.shape_at(self.largest), self.dtype, self.work)
+        check_call(self.operator, self.shape_at(self.largest), self.dtype, self.work)
         for field in ("first", "second"):
             if getattr(self, field) not in self.row.rungs:
                 raise ValueError(
-                    f"{kind}.{field} must be a rung of {self.operator}; received {getattr(self, field)[:40]!r}. "
+                    f"{field} must be a rung of {self.operator}; received {getattr(self, field)[:40]!r}. "
                     f"Choose one of {', '.join(self.row.rungs)}."
                 )
         if self.first == self.second:
-            raise ValueError(f"{kind}.second must be another rung than first; received {self.second!r}. Choose two.")
+            raise ValueError(f"second must be another rung than first; received {self.second!r}. Choose two.")
 
     @property
     def row(self) -> Row:
@@ -155,54 +154,52 @@ class OperatorChecksSpec(Spec[OperatorChecks], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_operator(type(self).__name__, self.operator)
+        check_operator(self.operator)
 
 
-def check_operator(kind: str, operator: str) -> None:
+def check_operator(operator: str) -> None:
     """Raise ValueError for an operator the catalogue has no row of."""
     if operator not in CATALOGUE:
         raise ValueError(
-            f"{kind}.operator must be in the catalogue; received {operator[:40]!r}. "
-            f"Choose one of {', '.join(CATALOGUE)}."
+            f"The operator must be in the catalogue; received {operator[:40]!r}. Choose one of {', '.join(CATALOGUE)}."
         )
 
 
-def check_call(kind: str, operator: str, sizes: tuple[int, int, int], dtype: LadderDtype, work: Work) -> None:
+def check_call(operator: str, sizes: tuple[int, int, int], dtype: LadderDtype, work: Work) -> None:
     """Raise ValueError for a call that does not exist or would be too large."""
-    check_operator(kind, operator)
+    check_operator(operator)
     row, (rows, columns, inner) = CATALOGUE[operator], sizes
     largest = max(rows * columns, *((rows * inner, inner * columns) if row.sizes[2] else ()), 1)
     if largest > MOST_ELEMENTS:
         raise ValueError(
-            f"{kind}.rows * columns must be at most {MOST_ELEMENTS:,} elements a tensor; received {largest:,}. "
+            f"rows * columns must be at most {MOST_ELEMENTS:,} elements a tensor; received {largest:,}. "
             f"Choose fewer rows or columns."
         )
     if row.sizes[2] and rows * columns * inner > MOST_MULTIPLICATIONS:
         raise ValueError(
-            f"{kind}.rows * columns * inner must be at most {MOST_MULTIPLICATIONS:,}; received "
+            f"rows * columns * inner must be at most {MOST_MULTIPLICATIONS:,}; received "
             f"{rows * columns * inner:,}. Choose smaller matrices."
         )
     if dtype not in row.dtypes:
         raise ValueError(
-            f"{kind}.dtype of {operator} must be one of {', '.join(row.dtypes)}; received {dtype!r}. "
-            f"Choose one of these."
+            f"The dtype of {operator} must be one of {', '.join(row.dtypes)}; received {dtype!r}. Choose one of these."
         )
     if work != "forward" and row.backward is None:
-        raise ValueError(f"{kind}.work of {operator} must be 'forward': it has no backward; received {work!r}.")
+        raise ValueError(f"The work of {operator} must be 'forward': it has no backward; received {work!r}.")
 
 
-def check_rungs(kind: str, row: Row, left_out: tuple[str, ...]) -> None:
+def check_rungs(row: Row, left_out: tuple[str, ...]) -> None:
     """Raise ValueError for an unknown rung, or where fewer than two are left to compare."""
     unknown = [rung for rung in left_out if rung not in row.rungs]
     if unknown:
         raise ValueError(
-            f"{kind}.left_out must name rungs of {row.operator}; received {unknown[0][:40]!r}. "
+            f"Rungs left out must be those of {row.operator}; received {unknown[0][:40]!r}. "
             f"Choose among {', '.join(row.rungs)}."
         )
     if len(set(row.rungs) - set(left_out)) < 2:
         raise ValueError(
-            f"{kind}.left_out must leave two rungs to compare; received {len(set(left_out))} of {len(row.rungs)}. "
-            f"Choose at least two rungs."
+            f"At least two rungs are needed to compare; received {len(set(row.rungs) - set(left_out))} of "
+            f'{len(row.rungs)}. Choose another one in "rungs", under "Measuring".'
         )
 
 

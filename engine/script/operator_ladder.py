@@ -111,16 +111,23 @@ def _header(operator: str, body: str) -> tuple[list[str], list[str]]:
     return _sorted_imports(imports), [ast.unparse(node) for node in constants]
 
 
+MISSING = """\
+except ModuleNotFoundError as missing:
+    raise SystemExit(f"{missing}: run this in the project's folder, or set PYTHONPATH to it.") from missing"""
+
+
 def _names_in(node: ast.AST) -> set[str]:
     return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
 
 
 def _sorted_imports(lines: set[str]) -> list[str]:
-    """Standard library, torch, this project; plain imports before `from` in each."""
+    """Standard library, torch, this project, whose absence is told in words; plain imports before `from` in each."""
     groups: list[list[str]] = [[], [], []]
     for line in sorted(lines, key=lambda line: (line.startswith("from"), line.split()[1])):
         root = line.split()[1].partition(".")[0]
         groups[2 if root == "engine" else 1 if root == "torch" else 0].append(line)
+    if groups[2]:
+        groups[2] = ["try:", *(f"    {line}" for line in groups[2]), MISSING]
     return [line for group in groups if group for line in (*group, "")][:-1]
 
 

@@ -22,6 +22,9 @@ exports = draw_toolbar(spec, PRESETS)
 ladder = compute(spec)
 roofline = compute_beside(RooflineSpec(dtype=spec.dtype, threads=spec.threads), "The roofline", slot="roofline")
 pinned = pinned_spec(OperatorLadderSpec)
+if pinned and pinned.operator != spec.operator:
+    st.caption(f":material/keep: A is `{pinned.operator}`, another operator: no differences to it are shown here.")
+    pinned = None
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 draw_exports(exports, downloads(spec, ladder, roofline))
 draw_ladder(spec, ladder, roofline, (pinned, before) if pinned and before else None)

@@ -12,12 +12,15 @@ from engine.figures.operator_svg import ladder_svg
 from engine.figures.operator_table import COLUMNS, ladder_rows, rung_notes
 from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
+from engine.figures.roofline import roof_words
+from engine.figures.roofline_svg import roofline_svg
 from engine.figures.units import format_significant
 from engine.operator_ladder.catalogue import colour_order
 from engine.operator_ladder.results import OperatorLadder, Roofline
 from engine.operator_ladder.spec import OperatorLadderSpec, formulas_of
 from engine.script import script_for
 from engine.timing.comparison import Comparison
+from pages.performance.operators_numbers import headline_atlas, winner_words
 from pages.performance.timing_exports import samples_csv
 from pages.shared.downloads import Download, as_json, spec_downloads
 
@@ -38,6 +41,12 @@ def downloads(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofli
             ("Ladder, light (SVG)", "ladder.svg", "image/svg+xml", lambda: _picture(spec, comparison, "light")),
             ("Ladder, dark (SVG)", "ladder-dark.svg", "image/svg+xml", lambda: _picture(spec, comparison, "dark")),
         ]
+    if roofline is not None and any(rung.seconds for rung in ladder.rungs):
+        svg = "image/svg+xml"
+        files += [
+            ("Roofline, light (SVG)", "roofline.svg", svg, lambda: _roofline(spec, ladder, roofline, "light")),
+            ("Roofline, dark (SVG)", "roofline-dark.svg", svg, lambda: _roofline(spec, ladder, roofline, "dark")),
+        ]
     return (*(Download(*file) for file in files), *spec_downloads(spec, "operator_ladder"))
 
 
@@ -54,17 +63,23 @@ def everything(ladder: OperatorLadder, roofline: Roofline | None) -> str:
 def report(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline | None) -> str:
     """Picture, every rung, the ceilings, script and settings in one file that needs no network."""
     found = ladder.comparison
+    best = headline_atlas(ladder)
+    roof = roof_words(best, ladder, roofline) if best and roofline else ""
     bytes_formula, flops_formula = formulas_of(spec.row, spec.work)
     ceilings = [
         (one.name, format_significant(one.per_s / 1e9), str(one.working_set_bytes), one.code)
         for one in (roofline.ceilings if roofline else ())
     ]
     return report_html(
-        _picture(spec, found, "light") if found else "",
-        _picture(spec, found, "dark") if found else "",
+        _pictures(spec, ladder, roofline, "light"),
+        _pictures(spec, ladder, roofline, "dark"),
         title=f"{spec.row.title}: {spec.work}, {spec.dtype}",
         numbers=(("operations", str(ladder.flops)), ("least bytes", str(ladder.least_bytes))),
-        notes=(f"Operations by formula: {flops_formula}. Least bytes: {bytes_formula}.", *rung_notes(ladder)),
+        notes=(
+            *filter(None, (winner_words(ladder).replace("**", ""), roof)),
+            f"Operations by formula: {flops_formula}. Least bytes: {bytes_formula}.",
+            *rung_notes(ladder),
+        ),
         tables=(
             Table("Every rung", COLUMNS, ladder_rows(ladder, found, roofline)),
             Table("Ceilings measured on this machine", CEILING_COLUMNS, tuple(ceilings)),
@@ -76,6 +91,18 @@ def report(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline 
 
 def _picture(spec: OperatorLadderSpec, comparison: Comparison, theme: Theme) -> str:
     return ladder_svg(comparison, theme, spec.row.rungs, colour_order(spec.row))
+
+
+def _roofline(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline, theme: Theme) -> str:
+    return roofline_svg(ladder, roofline, theme, colour_order(spec.row), headline_atlas(ladder))
+
+
+def _pictures(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofline | None, theme: Theme) -> str:
+    """Ladder and roofline below each other; "" where nothing was compared."""
+    found = ladder.comparison
+    if found is None:
+        return ""
+    return _picture(spec, found, theme) + ("" if roofline is None else _roofline(spec, ladder, roofline, theme))
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

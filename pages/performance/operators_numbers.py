@@ -1,50 +1,77 @@
-"""The key numbers of the operators page."""
+"""The key numbers of the operators page, and which way wins in words."""
 
 from __future__ import annotations
 
 from engine.figures.ladder import rebased
-from engine.figures.roofline import allowed_s, is_compute_bound
+from engine.figures.operator_ladder import speedup_words
+from engine.figures.roofline import allowed_s, roof_of
+from engine.figures.units import format_time
 from engine.operator_ladder.results import OperatorLadder, Roofline, Rung
-from engine.operator_ladder.row import ATLAS
+from engine.operator_ladder.row import ATLAS, OPTIMIZER, PYTORCH
+from engine.timing.comparison import Ratio
 from pages.shared.key_numbers import KeyNumber
 
 
-def fastest_atlas(ladder: OperatorLadder) -> Rung | None:
-    """The compiled operator's fastest rung that was measured."""
-    timed = [rung for rung in ladder.rungs if rung.name in ATLAS and rung.seconds]
+def headline_atlas(ladder: OperatorLadder) -> Rung | None:
+    """The rung to set beside PyTorch: the optimizer class where PyTorch's is timed too, else our fastest."""
+    timed = [rung for rung in ladder.rungs if rung.name in (*ATLAS, OPTIMIZER) and rung.seconds]
+    whole_steps = [rung for rung in timed if rung.name == OPTIMIZER]
+    return min(whole_steps or timed, key=lambda rung: rung.seconds or 0.0, default=None)
+
+
+def fastest_pytorch(ladder: OperatorLadder) -> Rung | None:
+    """The fastest rung that needs PyTorch alone."""
+    timed = [rung for rung in ladder.rungs if rung.name in PYTORCH and rung.seconds]
     return min(timed, key=lambda rung: rung.seconds or 0.0, default=None)
 
 
-def ladder_numbers(ladder: OperatorLadder, roofline: Roofline | None, baseline: str) -> tuple[KeyNumber, ...]:
-    """The compiled operator's time, its speedup, how near it is to the roofline, its peak and its error."""
-    best = fastest_atlas(ladder)
-    name = best.name if best else "nothing compiled was measured"
+def ladder_numbers(ladder: OperatorLadder, roofline: Roofline | None, compared: str) -> tuple[KeyNumber, ...]:
+    """The compiled operator's time, its speedups, how near it is to the roofline, its error and its peak."""
+    best, pytorch = headline_atlas(ladder), fastest_pytorch(ladder)
+    name, other = best.name if best else "nothing compiled was measured", pytorch.name if pytorch else ""
     seconds = best.seconds if best else None
     share = 100 * allowed_s(best, ladder, roofline) / seconds if roofline and seconds else None
+    roof = roof_of(best, ladder, roofline) if roofline else "roof"
+    told = f"the median of paired ratios of {name} to"
     return (
         KeyNumber("Time", seconds, "s", f"the median of its samples: {name}"),
-        KeyNumber("Speedup ×", _speedup(ladder, best, baseline), "", f"the median of paired ratios to {baseline}"),
-        _rate(best, ladder, roofline),
-        KeyNumber("% of roof", share, "", "the time the roofline measured here allows / time"),
-        KeyNumber("Peak", best.peak_bytes if best else None, "bytes", "the profiler's memory events of one call"),
+        KeyNumber("× best PyTorch", _speedup(ladder, best, other), "", f"{told} the fastest PyTorch way, {other}"),
+        KeyNumber(f"× {compared}", _speedup(ladder, best, compared), "", f"{told} {compared}"),
+        KeyNumber(f"% of {roof}", share, "", f"the time that the roofline ({roof}) allows, / time"),
         KeyNumber("Error, eps", best.error_eps if best else None, "", "`(result - float64 result).abs().max()`"),
+        KeyNumber("Peak", best.peak_bytes if best else None, "bytes", "the profiler's memory events of one call"),
     )
 
 
-def _rate(best: Rung | None, ladder: OperatorLadder, roofline: Roofline | None) -> KeyNumber:
-    """Bytes per second left of the roofline's ridge, operations per second right of it."""
-    seconds = best.seconds if best else None
-    moved = (best.traffic_bytes if best else None) or ladder.least_bytes
-    is_compute = roofline is not None and is_compute_bound(moved, ladder, roofline)
-    if is_compute:
-        return KeyNumber("GFLOP/s", ladder.flops / seconds / 1e9 if seconds else None, "", "operations / time")
-    return KeyNumber("GB/s", moved / seconds / 1e9 if seconds else None, "", "bytes its operations move / time")
+def winner_words(ladder: OperatorLadder) -> str:
+    """Which is faster, ours or the fastest PyTorch way, with the band; "" where one of them is missing."""
+    ours, pytorch = headline_atlas(ladder), fastest_pytorch(ladder)
+    if ours is None or pytorch is None or ours.seconds is None or pytorch.seconds is None:
+        return ""
+    ratio = _ratio(ladder, ours.name, pytorch.name)
+    if ratio is None:
+        return ""
+    times = f"{format_time(ours.seconds)} against {format_time(pytorch.seconds)}"
+    if not ratio.shows_a_difference:
+        return f"**No winner**: no difference shown between {ours.name} and the fastest PyTorch way, {pytorch.name}."
+    winner = ours.name if ratio.ratio < 1 else pytorch.name
+    return (
+        f"**{winner} wins**: {ours.name} is {speedup_words(ratio)} than the fastest PyTorch way, {pytorch.name}: "
+        f"{times}."
+    )
 
 
-def _speedup(ladder: OperatorLadder, best: Rung | None, baseline: str) -> float | None:
-    if best is None or ladder.comparison is None or baseline not in ladder.comparison.names:
+def _speedup(ladder: OperatorLadder, best: Rung | None, other: str) -> float | None:
+    if best is None:
         return None
-    if best.name == baseline:
+    if best.name == other:
         return 1.0
-    ratios = {ratio.name: ratio.ratio for ratio in rebased(ladder.comparison, baseline).ratios}
-    return 1 / ratios[best.name]
+    ratio = _ratio(ladder, best.name, other)
+    return None if ratio is None else 1 / ratio.ratio
+
+
+def _ratio(ladder: OperatorLadder, name: str, other: str) -> Ratio | None:
+    """Time of `name` / time of `other`, None where one of them was not measured."""
+    if ladder.comparison is None or not {name, other} <= set(ladder.comparison.names):
+        return None
+    return next((ratio for ratio in rebased(ladder.comparison, other).ratios if ratio.name == name), None)

@@ -22,7 +22,7 @@ _ALL = (
         "The composed formula and the fused operator do the same arithmetic. Predict how far left of the fused one "
         "the composed one stands on the roofline: how many times more bytes does it move?",
         "46 tensors' worth of bytes against 5: nine times. Most of the gap is traffic. The rest is seen between "
-        "*atlas baseline* and *atlas avx512*, which move the same bytes: there it is arithmetic.",
+        "*atlas baseline set* and *atlas avx512*, which move the same bytes: there it is arithmetic.",
         OperatorLadderSpec(),
     ),
     _asks(
@@ -35,8 +35,8 @@ _ALL = (
     ),
     _asks(
         "What does AVX-512 give?",
-        "Forward only, small enough for the second-level cache. Predict the step from the baseline's 16 bytes per "
-        "register to AVX2's 32 and AVX-512's 64: twice each time?",
+        "Forward only, small enough for the second-level cache. Predict the step from the baseline set's 16 bytes "
+        "per register to AVX2's 32 and AVX-512's 64: twice each time?",
         "Compare the three atlas rungs. Where the loop waits for arithmetic, wider registers help almost in "
         "proportion; make it 4096 x 4096 and all three meet the same memory. A processor without one of them says so.",
         OperatorLadderSpec(rows=256, columns=256, work="forward"),
@@ -55,7 +55,7 @@ _ALL = (
         "Every element is used hundreds of times, so memory is not the limit. Predict how far three plain loops are "
         "from the flat roof, and how far packed panels with a register tile are.",
         "The rungs stand above each other: the same operations per byte, one to two orders of magnitude apart. Each "
-        "atlas rung stops below the roof of its own instruction set (the thin lines). *% of roof* is the rest.",
+        "atlas rung stops below the roof of its own instruction set (the thin lines). *% of peak* is the rest.",
         OperatorLadderSpec(operator="gemm", rows=1024, columns=256, inner=512, work="forward", rounds=9),
     ),
     _asks(

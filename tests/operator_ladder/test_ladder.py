@@ -25,7 +25,13 @@ def small(operator: str, **values: object) -> OperatorLadderSpec:
     return OperatorLadderSpec(operator=operator, **settings | values)
 
 
-@pytest.mark.parametrize("operator", offered())
+FIRST = ("gelu_tanh", "gemm", "adamw_step_")
+"""One of each kind; the others are measured in the slow suite."""
+
+
+@pytest.mark.parametrize(
+    "operator", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in offered()]
+)
 def test_a_ladder_measures_every_rung_or_says_why_not(operator):
     ladder = run(small(operator), inline=True)
     assert [rung.name for rung in ladder.rungs] == list(CATALOGUE[operator].rungs)
@@ -60,7 +66,7 @@ def test_the_instruction_set_is_the_best_again_afterwards():
 @pytest.mark.slow
 @compiled_only
 def test_a_naive_kernel_that_would_take_too_long_is_estimated():
-    left_out = ("ikj", "tiled", "built-in", "atlas baseline")
+    left_out = ("ikj", "tiled", "built-in", "atlas baseline set")
     sizes = {"rows": 2048, "columns": 2048, "inner": 1024}
     spec = OperatorLadderSpec(operator="gemm", **sizes, work="forward", rounds=5, left_out=left_out)
     ladder = run(spec, inline=True)

@@ -6,19 +6,23 @@ import csv
 import io
 import json
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from engine import run
 from engine.figures.operator_ladder import error_chart, ladder_chart, speedup_words
 from engine.figures.operator_table import COLUMNS, ladder_rows
-from engine.figures.roofline import allowed_s, intensity_of, is_compute_bound, roofline_chart
+from engine.figures.roofline import allowed_s, intensity_of, is_compute_bound, roof_of, roof_words, roofline_chart
 from engine.operator_ladder.catalogue import CATALOGUE, colour_order
 from engine.operator_ladder.results import Ceiling, OperatorLadder, Roofline, Rung
 from engine.operator_ladder.spec import OperatorLadderSpec
+from engine.timing.band import ratios_to_first
 from engine.timing.comparison import Ratio
 from pages.performance.operators_controls import values_of
 from pages.performance.operators_exports import downloads
+from pages.performance.operators_numbers import ladder_numbers, winner_words
 from pages.performance.operators_presets import PRESETS, SPECS
 
 SPEC = OperatorLadderSpec(rows=8, columns=16, rounds=5)
@@ -66,10 +70,67 @@ def test_a_roofline_allows_the_slower_of_bytes_and_operations():
     by_bytes, by_flops = by_hand(10**9, 10**10), by_hand(10**12, 10**9)
     assert allowed_s(by_bytes.rungs[0], by_bytes, ROOFLINE) == pytest.approx(1.0)
     assert allowed_s(by_flops.rungs[0], by_flops, ROOFLINE) == pytest.approx(10.0)
-    assert [is_compute_bound(one.least_bytes, one, ROOFLINE) for one in (by_bytes, by_flops)] == [False, True]
+    assert [is_compute_bound(one.rungs[0], one, ROOFLINE) for one in (by_bytes, by_flops)] == [False, True]
+    assert [roof_of(one.rungs[0], one, ROOFLINE) for one in (by_bytes, by_flops)] == ["memory", "peak"]
     small = by_hand(1, 1 << 20)
     assert allowed_s(small.rungs[0], small, ROOFLINE) == pytest.approx((1 << 20) / 80e9)
     assert intensity_of(by_flops.rungs[0], by_flops) == 1000
+
+
+@pytest.mark.parametrize(
+    ("touched", "fresh", "place", "words"),
+    [
+        (1 << 20, 1 << 10, "L2 cache", "no more than the 1.00 MiB it was measured with"),
+        ((1 << 20) + 1, 1 << 10, "last cache", "no more than the 8.00 MiB"),
+        (8 << 20, 2 << 20, "memory", "which last cache holds, but allocates 2.00 MiB anew"),
+        (1 << 24, 1 << 10, "memory", "more than the caches were measured to hold"),
+    ],
+)
+def test_the_slope_taken_holds_what_is_touched_and_nothing_fresh(touched, fresh, place, words):
+    levels = (*ROOFLINE.ceilings, ceiling("copy, last cache", "bytes", 40e9, 8 << 20))
+    roofline = msgspec.structs.replace(ROOFLINE, ceilings=levels)
+    ladder = by_hand(1, touched)
+    rung = msgspec.structs.replace(ladder.rungs[0], peak_bytes=fresh)
+    speed = {"L2 cache": 80e9, "last cache": 40e9, "memory": 10e9}[place]
+    assert roof_of(rung, ladder, roofline) == place
+    assert allowed_s(rung, ladder, roofline) == pytest.approx(touched / speed)
+    assert words in roof_words(rung, ladder, roofline)
+    ladder = msgspec.structs.replace(ladder, rungs=(rung,))
+    chart = roofline_chart(ladder, roofline, "light", order=ORDER, headline=rung)
+    (marked,) = [note.text for note in chart.layout.annotations if "taken" in note.text]
+    assert f" {place} " in marked
+
+
+def three_rungs(loop: float, built_in: float, ours: float) -> OperatorLadder:
+    """A ladder with constant times: a slow first rung, PyTorch's best, and ours."""
+    timed = {"row loop": loop, "built-in": built_in, "atlas avx2": ours}
+    comparison = run(SPEC, inline=True).comparison
+    names, samples = tuple(timed), tuple((seconds,) * 5 for seconds in timed.values())
+    comparison = msgspec.structs.replace(
+        comparison,
+        names=names,
+        calls=(1, 1, 1),
+        cpu_s=samples,
+        wall_s=samples,
+        first_call_s=(),
+        ratios=ratios_to_first(names, samples),
+        threads_of=(),
+        warm_up_cpu_s=(),
+        warm_up_wall_s=(),
+        faults=(),
+        usage=(),
+    )
+    rungs = tuple(Rung(name=name, code="", outcome="measured", seconds=seconds) for name, seconds in timed.items())
+    return msgspec.structs.replace(by_hand(1, 1), rungs=rungs, comparison=comparison)
+
+
+def test_the_headline_is_against_the_fastest_pytorch_way():
+    numbers = {one.label: one.value for one in ladder_numbers(three_rungs(36.0, 0.25, 0.5), None, "row loop")}
+    assert numbers["× best PyTorch"] == pytest.approx(0.5)
+    assert numbers["× row loop"] == pytest.approx(72.0)
+    assert winner_words(three_rungs(36.0, 0.25, 0.5)).startswith("**built-in wins**: atlas avx2 is 2.00× slower")
+    assert winner_words(three_rungs(36.0, 1.0, 0.5)).startswith("**atlas avx2 wins**: atlas avx2 is 2.00× faster")
+    assert winner_words(three_rungs(36.0, 0.5, 0.5)).startswith("**No winner**")
 
 
 def test_speedups_are_worded_with_their_band():
@@ -100,6 +161,10 @@ def test_files_hold_what_was_measured(ladder):
     files = {one.file_name: str(one.content()) for one in downloads(SPEC, ladder, ROOFLINE)}
     assert [row["rung"] for row in csv.DictReader(io.StringIO(files["rungs.csv"]))] == list(SPEC.row.rungs)
     assert len(json.loads(files["operator.json"])["ladder"]["rungs"]) == len(ladder.rungs)
+    ElementTree.fromstring(files["roofline.svg"])
+    assert files["roofline.svg"].count("<circle") == 2 * len(ladder.comparison.names)
+    assert files["roofline-dark.svg"] != files["roofline.svg"]
+    assert files["operator.html"].count("<svg") == 4
     assert files["ladder.svg"].count("<rect") == 1 + len(ladder.comparison.names)
     assert len(files["samples.csv"].splitlines()) == 1 + 5 * len(ladder.comparison.names)
     HTMLParser().feed(files["operator.html"])

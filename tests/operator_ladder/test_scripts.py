@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -77,6 +78,22 @@ def test_a_script_runs_in_a_clean_interpreter(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     check(done.stdout.splitlines(), ladder_spec("gelu_tanh"))
+
+
+def test_a_script_away_from_the_project_says_how_to_run_it(tmp_path):
+    """Its imports of the project alone, without site-packages: importing PyTorch first would take seconds."""
+    (imports,) = [node for node in ast.parse(script_for(OperatorChecksSpec())).body if isinstance(node, ast.Try)]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", ast.unparse(imports)],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    (told,) = done.stderr.splitlines()
+    assert told == "No module named 'engine': run this in the project's folder, or set PYTHONPATH to it."
 
 
 def test_the_script_of_a_sweep_prints_seconds_by_size():
