@@ -150,7 +150,8 @@ def test_no_pickle_and_no_evaluation_of_text():
 
 def test_the_app_never_starts_multiprocessing():
     loaded = {path for start in (ROOT / "app.py", *PAGES) for path in loaded_by(start)}
-    assert violations(sorted(loaded), "multiprocessing", "concurrent.futures") == []
+    processes = ("multiprocessing", "concurrent.futures.process", "concurrent.futures.ProcessPoolExecutor")
+    assert violations(sorted(loaded), *processes) == []
 
 
 @pytest.mark.parametrize("path", product_files(), ids=relative)
