@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import streamlit as st
 
 from engine.claims.claim import Claim, Link
-from pages.graph import autograd_graph_presets
-from pages.performance import operators_presets, timing_presets
 from pages.shared.model_controls import link_values
-from pages.shared.navigation import discover_pages
-from pages.shared.presets import Preset
-from pages.tensors import (
-    broadcasting_presets,
-    memory_formats_presets,
-    sparse_layouts_presets,
-    storage_and_views_presets,
-)
-
-QUESTIONS: Mapping[str, Sequence[Preset]] = {
-    "autograd-graph": autograd_graph_presets.PRESETS,
-    "broadcasting": broadcasting_presets.PRESETS,
-    "memory-formats": memory_formats_presets.PRESETS,
-    "operators": operators_presets.PRESETS,
-    "sparse-layouts": sparse_layouts_presets.PRESETS,
-    "storage-and-views": storage_and_views_presets.PRESETS,
-    "timing": timing_presets.PRESETS,
-}
+from pages.shared.navigation import PageEntry, discover_pages
+from pages.shared.section_cards import presets_of
 
 
-def link_parameters(link: Link) -> dict[str, str | list[str]]:
+def link_parameters(link: Link, page: PageEntry) -> dict[str, str | list[str]]:
     """Its settings, its model's, and all that its question sets; a question that is not asked there sets nothing."""
-    asked = (preset for preset in QUESTIONS.get(link.address, ()) if preset.question == link.question)
+    asked = (preset for preset in presets_of(page) if preset.question == link.question)
     question = next((preset.link_values() for preset in asked), {})
     return question | (link_values(link.model) if link.model else {}) | dict(link.settings)
 
@@ -46,6 +26,6 @@ def draw_link(claim: Claim) -> None:
             page.path,
             label="",
             icon=page.icon,
-            query_params=link_parameters(claim.link),
+            query_params=link_parameters(claim.link, page),
             help=f"Explained by {page.title}{about}",
         )
