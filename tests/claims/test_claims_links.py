@@ -7,16 +7,21 @@ import streamlit as st
 
 from engine.claims.catalogue import CLAIMS
 from engine.machine.spec import MachineSpec
-from pages.performance.claims_links import QUESTIONS, link_parameters
+from pages.performance.claims_links import link_parameters
 from pages.shared import jobs
 from pages.shared.link import link_text
 from pages.shared.model_controls import TITLES
 from pages.shared.navigation import discover_pages
 from pages.shared.presets import CHOSEN
+from pages.shared.section_cards import presets_of
 from tests.app.pages_under_test import errors, open_page
 
-PATHS = {entry.url_path: entry.path for entry in discover_pages()}
+PAGES = {entry.url_path: entry for entry in discover_pages()}
 every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key)
+
+
+def parameters(claim):
+    return link_parameters(claim.link, PAGES[claim.link.address])
 
 
 @pytest.fixture
@@ -34,21 +39,21 @@ def asked(monkeypatch):
 
 @every_claim
 def test_a_link_leads_to_a_page_and_a_question_that_is_there(claim):
-    assert claim.link.address in PATHS
-    assert link_parameters(claim.link)
-    questions = [preset.question for preset in QUESTIONS[claim.link.address]]
+    assert claim.link.address in PAGES
+    assert parameters(claim)
+    questions = [preset.question for preset in presets_of(PAGES[claim.link.address])]
     assert claim.link.question in ("", *questions)
 
 
 @pytest.mark.slow
 @every_claim
 def test_a_link_sets_what_it_says_and_is_not_refused(claim, asked):
-    wanted = link_parameters(claim.link)
-    app = open_page(PATHS[claim.link.address], **wanted)
+    wanted = parameters(claim)
+    app = open_page(PAGES[claim.link.address].path, **wanted)
     assert errors(app) == []
     assert [error.value for error in app.error] == []
     assert [type(spec) for spec in asked if not isinstance(spec, MachineSpec)], "the page computes nothing"
-    state, questions = app.session_state, [preset.question for preset in QUESTIONS[claim.link.address]]
+    state, questions = app.session_state, [preset.question for preset in presets_of(PAGES[claim.link.address])]
     shown = {key: link_text(state[key]) for key in wanted if key in state}
     if "model" in shown:
         shown["model"] = TITLES[shown["model"]]
@@ -62,10 +67,10 @@ def test_a_link_sets_what_it_says_and_is_not_refused(claim, asked):
 @pytest.mark.slow
 @pytest.mark.parametrize("address", sorted({claim.link.address for claim in CLAIMS}))
 def test_no_link_stands_at_a_pages_own_start(address, asked):
-    open_page(PATHS[address])
+    open_page(PAGES[address].path)
     start = asked[-1]
     for claim in CLAIMS:
         if claim.link.address == address and not claim.link.question:
             asked.clear()
-            open_page(PATHS[address], **link_parameters(claim.link))
+            open_page(PAGES[address].path, **parameters(claim))
             assert asked[-1] != start, claim.key
