@@ -23,7 +23,7 @@ STABLE_TORCH_LIBRARY(atlas, m) {
 
   // Rows: normalisation, loss, reduction
   m.def("cross_entropy(Tensor logits, Tensor target, float label_smoothing=0.0, int ignore_index=-100) -> (Tensor, Tensor)");
-  m.def("cross_entropy_backward(Tensor grad, Tensor logits, Tensor target, Tensor logsumexp, float label_smoothing, int ignore_index) -> Tensor");
+  m.def("cross_entropy_backward(Tensor grad, Tensor logits, Tensor target, Tensor normalizer, float label_smoothing, int ignore_index) -> Tensor");
   m.def("layer_norm_residual(Tensor x, Tensor residual, Tensor weight, Tensor bias, float eps=1e-5) -> (Tensor, Tensor, Tensor, Tensor)");
   m.def("layer_norm_residual_backward(Tensor grad, Tensor? grad_summed, Tensor summed, Tensor mean, Tensor rstd, Tensor weight) -> (Tensor, Tensor, Tensor)");
   m.def("weighted_row_sum(Tensor x, Tensor weights) -> Tensor");

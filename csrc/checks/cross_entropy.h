@@ -17,19 +17,22 @@ inline void expect_rows_and_classes(const char* op, const Tensor& logits, const 
   expect(smoothing >= 0 && smoothing <= 1, op, ": expected label_smoothing between 0 and 1; received ", smoothing);
 }
 
-// What the forward handed on: a logsumexp per row in double, and a gradient per row in the type of arithmetic.
+// What the forward handed on: two numbers per row in double, and a gradient per row in the type of arithmetic.
 inline void expect_saved_rows(
-    const char* op, const Tensor& target, const Tensor& grad, const Tensor& logsumexp, ScalarType arithmetic) {
+    const char* op, const Tensor& target, const Tensor& grad, const Tensor& normalizer, ScalarType arithmetic) {
   expect_same_device(op, "target", target, "grad", grad);
-  expect_same_device(op, "target", target, "logsumexp", logsumexp);
+  expect_same_device(op, "target", target, "normalizer", normalizer);
   expect_same_shape(op, "target", target, "grad", grad);
-  expect_same_shape(op, "target", target, "logsumexp", logsumexp);
+  expect(
+      normalizer.dim() == 2 && normalizer.size(0) == target.size(0) && normalizer.size(1) == 2, op,
+      ": expected normalizer of shape (", target.size(0), ", 2), as the forward gives it; received ",
+      shape_text(normalizer));
   expect(
       grad.scalar_type() == arithmetic, op, ": expected grad of dtype ", dtype_text(arithmetic), "; received ",
       dtype_text(grad.scalar_type()));
   expect(
-      logsumexp.scalar_type() == ScalarType::Double, op, ": expected logsumexp of dtype float64; received ",
-      dtype_text(logsumexp.scalar_type()));
+      normalizer.scalar_type() == ScalarType::Double, op, ": expected normalizer of dtype float64; received ",
+      dtype_text(normalizer.scalar_type()));
 }
 
 }  // namespace atlas

@@ -37,29 +37,31 @@ std::tuple<Tensor, Tensor> cross_entropy(
   const int64_t rows = logits.size(0), classes = logits.size(1), stride = logits.stride(0);
   expect_classes("cross_entropy", target, classes, ignore_index);
   Tensor losses = torch::stable::new_empty(logits, {rows}, arithmetic_dtype(logits));
-  Tensor logsumexp = torch::stable::new_empty(logits, {rows}, ScalarType::Double);
+  Tensor normalizer = torch::stable::new_empty(logits, {rows, 2}, ScalarType::Double);
+  auto* of_row = reinterpret_cast<math::Normalizer*>(write<double>(normalizer));
   for_floating("cross_entropy", logits.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
     using A = baseline::arithmetic_t<T>;
     torch::stable::parallel_for(0, rows, row_grain(classes), [&](int64_t begin, int64_t end) {
       ATLAS_DISPATCH(cross_entropy<T>)
       (read<T>(logits) + begin * stride, read<int64_t>(target) + begin, write<A>(losses) + begin,
-       write<double>(logsumexp) + begin, end - begin, classes, stride, smoothing, ignore_index);
+       of_row + begin, end - begin, classes, stride, smoothing, ignore_index);
     });
   });
-  return {losses, logsumexp};
+  return {losses, normalizer};
 }
 
 Tensor cross_entropy_backward(
-    const Tensor& given_grad, const Tensor& given_logits, const Tensor& given_target, const Tensor& given_logsumexp,
+    const Tensor& given_grad, const Tensor& given_logits, const Tensor& given_target, const Tensor& given_normalizer,
     double smoothing, int64_t ignore_index) {
   const char* op = "cross_entropy_backward";
   expect_rows_and_classes(op, given_logits, given_target, smoothing);
-  expect_saved_rows(op, given_target, given_grad, given_logsumexp, arithmetic_dtype(given_logits));
+  expect_saved_rows(op, given_target, given_grad, given_normalizer, arithmetic_dtype(given_logits));
   const Tensor logits = with_dense_rows(given_logits);
   const Tensor target = torch::stable::contiguous(given_target);
   const Tensor grad = torch::stable::contiguous(given_grad);
-  const Tensor logsumexp = torch::stable::contiguous(given_logsumexp);
+  const Tensor normalizer = torch::stable::contiguous(given_normalizer);
+  const auto* of_row = reinterpret_cast<const math::Normalizer*>(read<double>(normalizer));
   const int64_t rows = logits.size(0), classes = logits.size(1), stride = logits.stride(0);
   expect_classes(op, target, classes, ignore_index);
   Tensor grad_logits = in_huge_pages(torch::stable::new_empty(logits, {rows, classes}));
@@ -69,8 +71,7 @@ Tensor cross_entropy_backward(
     torch::stable::parallel_for(0, rows, row_grain(classes), [&](int64_t begin, int64_t end) {
       ATLAS_DISPATCH(cross_entropy_backward<T>)
       (read<A>(grad) + begin, read<T>(logits) + begin * stride, read<int64_t>(target) + begin,
-       read<double>(logsumexp) + begin, write<T>(grad_logits) + begin * classes, end - begin, classes, stride,
-       smoothing, ignore_index);
+       of_row + begin, write<T>(grad_logits) + begin * classes, end - begin, classes, stride, smoothing, ignore_index);
     });
   });
   return grad_logits;

@@ -28,47 +28,65 @@ inline A sum_of_exponentials(const A* x, int64_t count, A largest) {
   return sum;
 }
 
-// log(sum(exp(x))), and sum(x) where asked for, in one pass over memory (Milakov and Gimelshein, 2018). A row of -inf
-// or with +inf gives NaN, as log_softmax does.
+// sum(x - largest): a sum of x would lose to a large offset what they differ in. Again in double where float overflows.
+template <typename A, typename Sum = A>
+inline double sum_below(const A* x, int64_t count, A largest) {
+  Sum sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) {
+    sum += static_cast<Sum>(x[i]) - static_cast<Sum>(largest);
+  }
+  if constexpr (sizeof(Sum) < sizeof(double)) {
+    return sum == -std::numeric_limits<Sum>::infinity() ? sum_below<A, double>(x, count, largest) : sum;
+  }
+  return static_cast<double>(sum);
+}
+
+// The normalizer, and sum(x - largest) where asked for, in one pass over memory (Milakov and Gimelshein, 2018).
 template <typename T>
-inline double logsumexp(const T* x, int64_t count, double* sum_x) {
+inline math::Normalizer normalizer_of(const T* x, int64_t count, double* below) {
   using A = arithmetic_t<T>;
   A buffer[sizeof(T) > 2 ? 1 : class_tile];
-  A largest = -std::numeric_limits<A>::infinity();
+  constexpr A lowest = -std::numeric_limits<A>::infinity();
+  A largest = lowest;
   double sum = 0;
   for (int64_t begin = 0; begin < count; begin += class_tile) {
     const int64_t n = std::min(class_tile, count - begin);
     const A* values = widened(x + begin, buffer, n);
     const A before = largest;
     largest = maximum(values, n, largest);
-    if (largest == -std::numeric_limits<A>::infinity()) {
-      sum += sum_of(values, n) == largest ? 0 : std::numeric_limits<double>::quiet_NaN();  // all -inf, or a NaN
+    const double rise = largest == before ? 0.0 : static_cast<double>(largest) - static_cast<double>(before);
+    if (largest == lowest) {
+      sum += sum_of(values, n) == lowest ? 0 : std::numeric_limits<double>::quiet_NaN();  // all -inf, or a NaN
     } else {
-      sum *= largest == before ? 1.0 : std::exp(static_cast<double>(before) - static_cast<double>(largest));
-      sum += static_cast<double>(sum_of_exponentials(values, n, largest));
+      sum = sum * std::exp(-rise) + static_cast<double>(sum_of_exponentials(values, n, largest));
     }
-    if (sum_x) {
-      *sum_x += sum_of(values, n);
+    if (below) {
+      const double of_tile = largest == lowest ? lowest : sum_below(values, n, largest);
+      *below += of_tile - (begin == 0 ? 0.0 : static_cast<double>(begin) * rise);
     }
   }
-  return largest + (sum == 0 ? std::numeric_limits<double>::quiet_NaN() : std::log(sum));
+  const double nothing = static_cast<double>(largest) - static_cast<double>(largest);  // 0, or NaN where infinite
+  return {static_cast<double>(largest), sum + nothing};
 }
 
 template <typename T>
 void cross_entropy(
-    const T* logits, const int64_t* target, arithmetic_t<T>* losses, double* logsumexps, int64_t rows, int64_t classes,
-    int64_t row_stride, double smoothing, int64_t ignore_index) {
+    const T* logits, const int64_t* target, arithmetic_t<T>* losses, math::Normalizer* normalizers, int64_t rows,
+    int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
   for (int64_t row = 0; row < rows; ++row) {
     if (target[row] == ignore_index) {
       losses[row] = 0;
-      logsumexps[row] = 0;
+      normalizers[row] = {0, 0};
       continue;
     }
     const T* x = logits + row * row_stride;
-    double sum_x = 0;
-    logsumexps[row] = logsumexp(x, classes, smoothing == 0 ? nullptr : &sum_x);
+    double below = 0;
+    const math::Normalizer normalizer = normalizer_of(x, classes, smoothing == 0 ? nullptr : &below);
+    normalizers[row] = normalizer;
     losses[row] = static_cast<arithmetic_t<T>>(math::cross_entropy_loss(
-        logsumexps[row], static_cast<double>(x[target[row]]), sum_x / static_cast<double>(classes), smoothing));
+        normalizer.sum, static_cast<double>(x[target[row]]) - normalizer.largest,
+        below / static_cast<double>(classes), smoothing));
   }
 }
 
@@ -76,8 +94,8 @@ void cross_entropy(
 // fresh memory, which the kernel has just cleared through the cache.
 template <typename T>
 void cross_entropy_backward(
-    const arithmetic_t<T>* grad, const T* logits, const int64_t* target, const double* logsumexps, T* grad_logits,
-    int64_t rows, int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
+    const arithmetic_t<T>* grad, const T* logits, const int64_t* target, const math::Normalizer* normalizers,
+    T* grad_logits, int64_t rows, int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
   using A = arithmetic_t<T>;
   for (int64_t row = 0; row < rows; ++row) {
     T* out = grad_logits + row * classes;
@@ -86,12 +104,11 @@ void cross_entropy_backward(
       continue;
     }
     const T* x = logits + row * row_stride;
-    const auto logsumexp = math::two_parts<A>(logsumexps[row]);
     const A scale = grad[row];
+    const math::ScaledSoftmax<A> softmax(normalizers[row], scale);
     const A shift = scale * static_cast<A>(smoothing / static_cast<double>(classes));
-    map_values(x, out, classes, [=](A value) { return scale * math::softmax_at(value, logsumexp) - shift; });
-    const A at_target = static_cast<A>(x[target[row]]);
-    out[target[row]] = static_cast<T>(
-        scale * (math::softmax_at(at_target, logsumexp) - static_cast<A>(1.0 - smoothing)) - shift);
+    map_values(x, out, classes, [=](A value) { return softmax(value) - shift; });
+    const A at_target = softmax(static_cast<A>(x[target[row]]));
+    out[target[row]] = static_cast<T>(at_target - scale * static_cast<A>(1.0 - smoothing) - shift);
   }
 }

@@ -1,4 +1,4 @@
-// One block per row of logits, in one pass over it forward and one backward.
+// One block per row of logits, in one pass over it forward (two with label smoothing) and one backward.
 #pragma once
 
 #include "cuda/arithmetic.h"
@@ -24,20 +24,20 @@ ATLAS_FN void add_exponential(RunningSum<A>& running, A x, A lowest) {
   }
 }
 
-// log(sum(exp(x))) of a row in all threads; NaN for a row with +inf, with NaN, or of -inf only, as log_softmax does.
+// Of a row, in all threads.
 template <typename A>
-__device__ double row_logsumexp(RunningSum<A> own, A lowest) {
+__device__ math::Normalizer row_normalizer(RunningSum<A> own, A lowest) {
   const A largest = block_reduce(own.largest, lowest, Larger{});
   const A rescaled = own.largest == largest ? own.sum : own.sum * math::exp_not_positive(own.largest - largest);
   const double sum = block_reduce(static_cast<double>(rescaled), 0.0, Add{});
   const double nothing = static_cast<double>(largest) - static_cast<double>(largest);  // 0, or NaN where infinite
-  return static_cast<double>(largest) + ::log(sum) + nothing;
+  return {static_cast<double>(largest), sum + nothing};
 }
 
 template <typename T>
 __global__ void cross_entropy_kernel(
-    const T* logits, const int64_t* target, arithmetic_t<T>* losses, double* logsumexps, int64_t rows, int64_t classes,
-    int64_t row_stride, double smoothing, int64_t ignore_index) {
+    const T* logits, const int64_t* target, arithmetic_t<T>* losses, math::Normalizer* normalizers, int64_t rows,
+    int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
   using A = arithmetic_t<T>;
   const A lowest = -std::numeric_limits<A>::infinity();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -45,26 +45,30 @@ __global__ void cross_entropy_kernel(
     if (wanted == ignore_index) {  // the same for the whole block
       if (threadIdx.x == 0) {
         losses[row] = A(0);
-        logsumexps[row] = 0;
+        normalizers[row] = {0, 0};
       }
       continue;
     }
     const T* x = logits + row * row_stride;
     RunningSum<A> own{lowest, A(0)};
-    double sum_x = 0;
     for (int64_t i = threadIdx.x; i < classes; i += blockDim.x) {
       add_exponential(own, static_cast<A>(x[i]), lowest);
-      sum_x += smoothing == 0 ? 0.0 : static_cast<double>(x[i]);
     }
-    const double logsumexp = row_logsumexp(own, lowest);
-    sum_x = block_reduce(sum_x, 0.0, Add{});
+    const math::Normalizer normalizer = row_normalizer(own, lowest);
+    double below = 0;
+    if (smoothing != 0) {  // once more over the row, which the cache holds: a sum of x would lose to a large offset
+      for (int64_t i = threadIdx.x; i < classes; i += blockDim.x) {
+        below += static_cast<double>(x[i]) - normalizer.largest;
+      }
+      below = block_reduce(below, 0.0, Add{});
+    }
     if (threadIdx.x == 0) {
       // A class that is none cannot be told to the host without waiting for the GPU: its loss is NaN.
       const bool known = wanted >= 0 && wanted < classes;
       const double at = known ? static_cast<double>(x[wanted]) : std::numeric_limits<double>::quiet_NaN();
-      logsumexps[row] = logsumexp;
-      losses[row] = static_cast<A>(
-          math::cross_entropy_loss(logsumexp, at, sum_x / static_cast<double>(classes), smoothing));
+      normalizers[row] = normalizer;
+      losses[row] = static_cast<A>(math::cross_entropy_loss(
+          normalizer.sum, at - normalizer.largest, below / static_cast<double>(classes), smoothing));
     }
   }
 }
@@ -72,21 +76,22 @@ __global__ void cross_entropy_kernel(
 // grad * (softmax - target distribution).
 template <typename T>
 __global__ void cross_entropy_backward_kernel(
-    const arithmetic_t<T>* grad, const T* logits, const int64_t* target, const double* logsumexps, T* grad_logits,
-    int64_t rows, int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
+    const arithmetic_t<T>* grad, const T* logits, const int64_t* target, const math::Normalizer* normalizers,
+    T* grad_logits, int64_t rows, int64_t classes, int64_t row_stride, double smoothing, int64_t ignore_index) {
   using A = arithmetic_t<T>;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const int64_t wanted = target[row];
     const bool ignored = wanted == ignore_index;
     const T* x = logits + row * row_stride;
-    const auto logsumexp = math::two_parts<A>(logsumexps[row]);
     const bool known = wanted >= 0 && wanted < classes;
     const A scale = known ? grad[row] : std::numeric_limits<A>::quiet_NaN();
+    const math::ScaledSoftmax<A> softmax(normalizers[row], scale);
     const A at_class = scale * static_cast<A>(1.0 - smoothing);
     const A shift = scale * static_cast<A>(smoothing / static_cast<double>(classes));
     for (int64_t i = threadIdx.x; i < classes; i += blockDim.x) {
-      const A spread = scale * math::softmax_at(static_cast<A>(x[i]), logsumexp) - shift;
-      grad_logits[row * classes + i] = static_cast<T>(ignored ? A(0) : i == wanted ? spread - at_class : spread);
+      const A softmax_here = softmax(static_cast<A>(x[i]));
+      grad_logits[row * classes + i] = static_cast<T>(
+          ignored ? A(0) : (i == wanted ? softmax_here - at_class : softmax_here) - shift);
     }
   }
 }

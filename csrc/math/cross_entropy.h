@@ -3,7 +3,6 @@
 #pragma once
 
 #include "math/numeric.h"
-#include "math/two_parts.h"
 
 namespace atlas::math {
 
@@ -32,15 +31,28 @@ ATLAS_FN double exp_not_positive(double x) {
   return x < -700.0 ? 0.0 : exp(x);
 }
 
-// mean_logit is read where smoothing is not 0 only: it is infinite where one logit is.
-ATLAS_FN double cross_entropy_loss(double logsumexp, double target_logit, double mean_logit, double smoothing) {
-  const double at_target = (1.0 - smoothing) * (logsumexp - target_logit);
-  return smoothing == 0.0 ? logsumexp - target_logit : at_target + smoothing * (logsumexp - mean_logit);
+// The largest logit of a row, and the sum of exp(logit - largest): in one number, largest + log(sum), nothing would be
+// left of the sum beside logits of 1e16. The sum of a row with +inf or NaN, or of -inf only, is NaN.
+struct Normalizer {
+  double largest, sum;
+};
+
+// Of logits as they lie below the largest: that of the target, and the mean of all, which is read where smoothing is
+// not 0 only: it is infinite where one logit is.
+ATLAS_FN double cross_entropy_loss(double sum, double target_below, double mean_below, double smoothing) {
+  const double log_sum = ::log(sum), at_target = log_sum - target_below;
+  return smoothing == 0.0 ? at_target : (1.0 - smoothing) * at_target + smoothing * (log_sum - mean_below);
 }
 
+// What makes softmax out of a logit, times a number handed down.
 template <typename T>
-ATLAS_FN T softmax_at(T logit, TwoParts<T> logsumexp) {
-  return exp_not_positive(minus(logit, logsumexp));
-}
+struct ScaledSoftmax {
+  T largest, factor;
+
+  ATLAS_FN ScaledSoftmax(Normalizer of_row, T scale)
+      : largest(static_cast<T>(of_row.largest)), factor(static_cast<T>(static_cast<double>(scale) / of_row.sum)) {}
+
+  ATLAS_FN T operator()(T logit) const { return factor * exp_not_positive(logit - largest); }
+};
 
 }  // namespace atlas::math

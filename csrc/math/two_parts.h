@@ -1,5 +1,5 @@
-// A statistic of a row kept in float64 and taken off in two steps: one float keeps too few digits of a logsumexp or a
-// mean in the thousands for what is left after subtracting it.
+// A statistic of a row kept in float64 and taken off in two steps: one float keeps too few digits of a mean in the
+// thousands for what is left after subtracting it.
 #pragma once
 
 #include "math/numeric.h"

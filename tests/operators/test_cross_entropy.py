@@ -105,6 +105,55 @@ def test_gradients_keep_their_digits_where_logits_are_in_the_thousands(device):
 
 
 @by_device
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("size", [1e12, 1e14, 1e16, 1e20, -1e20, 1e38])
+def test_equal_logits_are_even_odds_however_large(size, dtype, smoothing, device):
+    """By hand: log(50), and 1/50 less the target's share."""
+    logits, target = torch.full((2, 50), size, dtype=dtype, device=device), torch.tensor([3, 49], device=device)
+    loss, grad = loss_and_gradient(cross_entropy, logits, target, label_smoothing=smoothing)
+    rounding = torch.finfo(dtype).eps
+    assert loss.item() == pytest.approx(math.log(50), rel=max(rounding, 1e-6))
+    right = torch.full((2, 50), (1 - smoothing) / 100, dtype=torch.float64)
+    right[[0, 1], [3, 49]] -= (1 - smoothing) / 2
+    torch.testing.assert_close(grad.cpu().double(), right, rtol=2 * max(rounding, 1e-6), atol=0)
+
+
+@by_device
+@pytest.mark.parametrize("classes", [1000, 5000])
+@pytest.mark.parametrize("offset", [0.0, 3e4, 1e6, 1e12])
+def test_an_offset_takes_no_digits_of_a_smoothed_loss(offset, classes, device):
+    logits = maker(torch.float32, device)(64, classes) + offset
+    logits[:, -1] += 4  # the largest is found last
+    target = torch.arange(64, device=device)
+    assert_same_as_pytorch(logits, target, rtol=1e-6, atol=2e-8, label_smoothing=0.1, reduction="none")
+
+
+@by_device
+def test_the_ends_of_float32_do_not_overflow(device):
+    logits = torch.tensor([[3e38, -3e38, 0.0, 1.0], [-3e38, -3e38, -3e38, 3e38]], device=device)
+    target = torch.tensor([0, 3], device=device)
+    assert_same_as_pytorch(logits, target, label_smoothing=0.1, reduction="none")
+
+
+@by_device
+def test_a_smoothed_loss_is_infinite_wherever_the_masked_logits_lie(device):
+    logits = torch.zeros(2, 9000, device=device)
+    logits[0, :5000], logits[1, 4000:] = -math.inf, -math.inf
+    target = torch.tensor([6000, 1], device=device)
+    assert_same_as_pytorch(logits, target, label_smoothing=0.1, reduction="none")
+
+
+def test_second_derivatives_of_large_logits():
+    logits = torch.full((2, 5), 1e20, dtype=torch.float64, requires_grad=True)
+    target = torch.tensor([0, 4])
+    (grad,) = torch.autograd.grad(cross_entropy(logits, target, reduction="sum"), logits, create_graph=True)
+    (second,) = torch.autograd.grad(grad[0, 1], logits)
+    right = torch.tensor([[-0.04, 0.16, -0.04, -0.04, -0.04], [0.0] * 5], dtype=torch.float64)
+    torch.testing.assert_close(second, right)
+
+
+@by_device
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_no_rows_and_no_classes(reduction, device):
     target = torch.zeros(0, dtype=torch.int64, device=device)

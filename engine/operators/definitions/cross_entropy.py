@@ -1,4 +1,4 @@
-"""cross_entropy: one pass over the logits forward, one backward; saved are the logits and a logsumexp per row."""
+"""cross_entropy: one pass over the logits forward, one backward; saved are the logits and two numbers per row."""
 
 from __future__ import annotations
 
@@ -61,12 +61,19 @@ def _reference(
     losses = torch.nn.functional.cross_entropy(
         wide, target, reduction="none", label_smoothing=label_smoothing, ignore_index=ignore_index
     )
-    logsumexp = wide.double().logsumexp(-1)
-    return losses, torch.where(target == ignore_index, 0.0, logsumexp)
+    return losses, torch.where((target == ignore_index).unsqueeze(-1), 0.0, _normalizer(wide.double()))
+
+
+def _normalizer(logits: Tensor) -> Tensor:
+    """Of each row the largest logit and the sum of exp(logit - largest): apart, as beside 1e16 no sum keeps digits."""
+    if logits.shape[-1] == 0:
+        return logits.new_zeros(len(logits), 2)
+    largest = logits.amax(-1, keepdim=True)
+    return torch.cat([largest, (logits - largest).exp().sum(-1, keepdim=True)], -1)
 
 
 def _reference_backward(
-    grad: Tensor, logits: Tensor, target: Tensor, logsumexp: Tensor, label_smoothing: float, ignore_index: int
+    grad: Tensor, logits: Tensor, target: Tensor, normalizer: Tensor, label_smoothing: float, ignore_index: int
 ) -> Tensor:
     difference = _differences(logits, target, label_smoothing, ignore_index)[1]
     # Where all are ignored the mean hands down NaN.
@@ -80,7 +87,7 @@ def _fake(
     rows = logits.shape[0]
     return (
         logits.new_empty(rows, dtype=_arithmetic(logits.dtype)),
-        logits.new_empty(rows, dtype=torch.float64),
+        logits.new_empty(rows, 2, dtype=torch.float64),
     )
 
 
