@@ -31,4 +31,32 @@ std::optional<std::pair<MemoryRange, MemoryRange>> first_overlap(std::vector<Mem
   return std::nullopt;
 }
 
+// Where a stride does not step over all that smaller ones reach, elements may still lie apart: each place is looked at.
+bool elements_meet(std::vector<std::pair<int64_t, int64_t>> steps) {
+  std::sort(steps.begin(), steps.end());
+  int64_t reach = 0, count = 1;
+  bool apart = true;
+  for (const auto& [stride, size] : steps) {
+    apart = apart && (size <= 1 || stride > reach);
+    reach += stride * (size - 1);
+    count *= size;
+  }
+  if (apart || count == 0) {
+    return false;
+  }
+  std::vector<bool> taken(reach + 1);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t place = 0, rest = i;
+    for (const auto& [stride, size] : steps) {
+      place += rest % size * stride;
+      rest /= size;
+    }
+    if (taken[place]) {
+      return true;
+    }
+    taken[place] = true;
+  }
+  return false;
+}
+
 }  // namespace atlas

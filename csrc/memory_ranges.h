@@ -18,4 +18,7 @@ struct MemoryRange {
 // Two ranges that overlap, at least one of them written; the lists are left sorted.
 std::optional<std::pair<MemoryRange, MemoryRange>> first_overlap(std::vector<MemoryRange>* lists, size_t count);
 
+// Whether a tensor of these strides and sizes has two elements at one place.
+bool elements_meet(std::vector<std::pair<int64_t, int64_t>> steps);
+
 }  // namespace atlas

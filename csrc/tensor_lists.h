@@ -57,6 +57,7 @@ class TensorLists {
   void note_range(const void* data, int64_t count, size_t entry, size_t list);
   void finish_flat(size_t which);
   std::string name_of_range(const MemoryRange& range) const;
+  bool filled(const MemoryRange& range) const;
   void expect_disjoint();
 
   const char* op_;

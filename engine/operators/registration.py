@@ -28,10 +28,10 @@ def nothing(*args: Any, **kwargs: Any) -> None:
 def told_to_autograd(*written: Sequence[Tensor]) -> None:
     """Raise the version of every tensor written in place, so that a backward that saved it refuses to run on it.
 
-    PyTorch does this for its own operators only. A compiled graph does it where it writes its inputs.
+    PyTorch does this for its own operators only. Also while compiling: the graph raises the versions of its inputs when
+    it is done, which is too late for a backward that saved one before the step.
     """
-    if not torch.compiler.is_compiling():
-        torch.autograd.graph.increment_version([tensor for tensors in written for tensor in tensors])
+    torch.autograd.graph.increment_version([tensor for tensors in written for tensor in tensors])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import pytest
 import torch
@@ -189,6 +190,7 @@ def ones(*shapes: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]
 
 
 shared = torch.ones(8)
+square = torch.ones(3, 3)
 REFUSED = {
     "fewer grads": (lambda: sgd_step_(ones(2, 3), ones(2), lr=0.1), "expected as many grads as params, 2; received 1"),
     "buffers missing": (
@@ -222,6 +224,22 @@ REFUSED = {
     "gradient in a parameter": (
         lambda: sgd_step_([shared[:4]], [shared[2:6]], lr=0.1),
         r"received params\[0\] and grads\[0\] in the same memory",
+    ),
+    "one column twice": (
+        lambda: sgd_step_([square[:, 0]], [square[:, 0]], lr=0.1),
+        r"received params\[0\] and grads\[0\] in the same memory",
+    ),
+    "columns between each other": (
+        lambda: sgd_step_([square[:, 0]], [square[:, 1]], lr=0.1),
+        r"received params\[0\] and grads\[0\], whose memory ranges overlap or interleave: clone one of them",
+    ),
+    "elements in one place": (
+        lambda: sgd_step_([shared.as_strided((3, 3), (1, 1))], [torch.ones(3, 3)], lr=0.1),
+        r"expected params\[0\] with memory of its own .*; received one of shape \(3, 3\) whose strides place several",
+    ),
+    "elements in one place, far apart": (
+        lambda: sgd_step_([torch.ones(9).as_strided((4, 2), (2, 4))], [torch.ones(4, 2)], lr=0.1),
+        r"received one of shape \(4, 2\) whose strides place several elements in the same memory",
     ),
     "expanded": (
         lambda: sgd_step_([torch.ones(1).expand(4)], ones(4), lr=0.1),
@@ -260,3 +278,54 @@ def test_neighbours_in_one_buffer_and_a_gradient_used_twice_are_fine():
     flat, grad = torch.ones(8), torch.ones(4)
     sgd_step_([flat[:4], flat[4:]], [grad, grad], lr=0.5)
     assert torch.equal(flat, torch.full((8,), 0.5))
+
+
+def test_strides_that_cross_without_meeting_are_fine():
+    """Places 0, 2, 4 and 3, 5, 7: neither stride steps over the other, yet no two elements are one."""
+    memory = torch.ones(8)
+    sgd_step_([memory.as_strided((3, 2), (2, 3))], [torch.ones(3, 2)], lr=0.5)
+    assert memory.tolist() == [0.5, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 0.5]
+
+
+def saved_then_stepped(weight, grad):
+    loss = (weight * weight).sum()
+    sgd_step_([weight], [grad], lr=0.1)
+    return loss
+
+
+def saved_then_stepped_by_adamw(weight, grad):
+    loss = (weight * weight).sum()
+    adamw_step_([weight], [grad], [grad * 0], [grad * 0], step=1)
+    return loss
+
+
+def stepped_then_saved(weight, grad):
+    sgd_step_([weight], [grad], lr=0.1)
+    return (weight * weight).sum()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("function", [saved_then_stepped, saved_then_stepped_by_adamw])
+def test_a_step_after_a_save_is_no_silent_wrong_gradient(function, compiled):
+    weight = torch.ones(1, requires_grad=True)
+    call = torch.compile(function, fullgraph=True, backend="aot_eager") if compiled else function
+    with pytest.raises(Exception, match="has been modified by an inplace operation"):
+        call(weight, torch.ones(1)).backward()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_save_after_the_step_has_the_gradient_of_the_new_value(compiled):
+    weight = torch.ones(1, requires_grad=True)
+    call = torch.compile(stepped_then_saved, fullgraph=True, backend="aot_eager") if compiled else stepped_then_saved
+    call(weight, torch.ones(1)).backward()
+    torch.testing.assert_close(weight.grad, torch.tensor([1.8]))
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_compiled_step_is_the_step(requires_grad):
+    params, expected = [[torch.full((3,), 2.0, requires_grad=requires_grad), torch.ones(2, 2)] for _ in range(2)]
+    grads, buffers = ones(3, (2, 2)), ones(3, (2, 2))
+    step = partial(sgd_step_, lr=0.1, momentum=0.9)
+    torch.compile(step, fullgraph=True, backend="aot_eager")(params, grads, [buffer.clone() for buffer in buffers])
+    step(expected, grads, buffers)
+    assert all(torch.equal(a, b) for a, b in zip(params, expected, strict=True))
