@@ -238,7 +238,7 @@ REFUSED = {
         r"expected params\[0\] with memory of its own .*; received one of shape \(3, 3\) whose strides place several",
     ),
     "elements in one place, far apart": (
-        lambda: sgd_step_([torch.ones(9).as_strided((4, 2), (2, 4))], [torch.ones(4, 2)], lr=0.1),
+        lambda: sgd_step_([torch.ones(11).as_strided((4, 2), (2, 4))], [torch.ones(4, 2)], lr=0.1),
         r"received one of shape \(4, 2\) whose strides place several elements in the same memory",
     ),
     "expanded": (
@@ -305,6 +305,7 @@ def stepped_then_saved(weight, grad):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.filterwarnings("ignore:Error detected in MulBackward0")
 @pytest.mark.parametrize("function", [saved_then_stepped, saved_then_stepped_by_adamw])
 def test_a_step_after_a_save_is_no_silent_wrong_gradient(function, compiled):
     weight = torch.ones(1, requires_grad=True)
