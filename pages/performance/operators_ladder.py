@@ -105,7 +105,7 @@ def _draw_head(spec: OperatorLadderSpec, ladder: OperatorLadder) -> Comparison |
     with right.container(horizontal=True, vertical_alignment="center"):
         st.markdown("compared with", width="content")
         chosen = st.selectbox(
-            "compared with",
+            "Compared with",
             spec.row.rungs,
             label_visibility="collapsed",
             width="stretch",

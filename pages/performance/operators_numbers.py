@@ -12,6 +12,10 @@ from engine.timing.comparison import Ratio
 from pages.shared.key_numbers import KeyNumber
 
 
+SHARES = {"L2 cache": "% of L2 roof", "last cache": "% cache roof", "memory": "% memory roof", "peak": "% of peak"}
+"""Label of the share by what was taken for 100 %: shares of different roofs are no difference to A."""
+
+
 def headline_atlas(ladder: OperatorLadder) -> Rung | None:
     """The rung to set beside PyTorch: the optimizer class where PyTorch's is timed too, else our fastest."""
     timed = [rung for rung in ladder.rungs if rung.name in (*ATLAS, OPTIMIZER) and rung.seconds]
@@ -31,13 +35,13 @@ def ladder_numbers(ladder: OperatorLadder, roofline: Roofline | None, compared: 
     name, other = best.name if best else "nothing compiled was measured", pytorch.name if pytorch else ""
     seconds = best.seconds if best else None
     share = 100 * allowed_s(best, ladder, roofline) / seconds if roofline and seconds else None
-    roof = roof_of(best, ladder, roofline) if roofline else "roof"
+    roof = roof_of(best, ladder, roofline) if roofline else ""
     told = f"the median of paired ratios of {name} to"
     return (
         KeyNumber("Time", seconds, "s", f"the median of its samples: {name}"),
         KeyNumber("× best PyTorch", _speedup(ladder, best, other), "", f"{told} the fastest PyTorch way, {other}"),
         KeyNumber(f"× {compared}", _speedup(ladder, best, compared), "", f"{told} {compared}"),
-        KeyNumber(f"% of {roof}", share, "", f"the time that the roofline ({roof}) allows, / time"),
+        KeyNumber(SHARES.get(roof, "% of roof"), share, "", f"the time that the roofline ({roof}) allows, / time"),
         KeyNumber("Error, eps", best.error_eps if best else None, "", "`(result - float64 result).abs().max()`"),
         KeyNumber("Peak", best.peak_bytes if best else None, "bytes", "the profiler's memory events of one call"),
     )

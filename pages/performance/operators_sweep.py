@@ -18,6 +18,8 @@ from pages.shared.jobs import compute
 from pages.shared.theme import shown_theme
 
 WAITING_HEIGHT = 360
+BELOW = {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0}
+"""A legend away from the toolbar, which covers the end of one above the picture."""
 SWEPT = ("smallest", "largest", "points")
 SHARED = ("operator", "dtype", "work", "threads", "seed")
 
@@ -64,6 +66,7 @@ def _draw_swept(spec: OperatorSweepSpec, sweep: OperatorSweep) -> None:
     chart = sweep_chart(
         sweep.series, x_title=title, crossovers=sweep.crossovers, theme=shown_theme(), order=colour_order(spec.row)
     )
+    chart.update_layout(legend=BELOW, margin={"b": 96})
     st.plotly_chart(chart, key="operators.sweep.chart", config=PLOT_CONFIG)
     if not sweep.crossovers:
         st.caption(f"{spec.first} and {spec.second} do not cross between these sizes.")
