@@ -10,7 +10,7 @@ import pytest
 
 from engine.operators import operator_names
 from engine.operators.library import ROOT
-from tests.source_tree import imports, product_files, relative
+from tests.source_tree import imports, loaded_by, product_files, relative
 
 
 @pytest.mark.slow
@@ -28,13 +28,15 @@ def test_the_contract_holds_on_the_reference_too():
 
 
 def test_no_experiment_decides_for_the_fork_server():
-    """Importing an operator loads the library or, for good, the reference: only a job may do that."""
+    """The server imports every experiment; importing an operator loads the library or, for good, the reference."""
     names = {f"engine.operators.{name}" for name in operator_names()}
-    deciding = (*names, "engine.operators.definitions", "engine.operators.registration")
+    deciding = (*names, *(f"engine.operators.{name}" for name in ("definitions", "registration", "optimizers")))
+    experiments = [path for path in product_files() if path.name == "experiment.py"]
+    assert experiments
     wrong = [
         f"{relative(path)}:{found.line}"
-        for path in product_files()
-        if relative(path).startswith("engine/") and not relative(path).startswith("engine/operators/")
+        for path in sorted({loaded for experiment in experiments for loaded in loaded_by(experiment)})
+        if not path.is_relative_to(ROOT / "engine" / "operators")
         for found in imports(path)
         if found.at_import and found.touches(*deciding)
     ]
