@@ -11,7 +11,6 @@ from engine.operator_ladder.row import ATLAS, OPTIMIZER, PYTORCH
 from engine.timing.comparison import Ratio
 from pages.shared.key_numbers import KeyNumber
 
-
 SHARES = {"L2 cache": "% of L2 roof", "last cache": "% cache roof", "memory": "% memory roof", "peak": "% of peak"}
 """Label of the share by what was taken for 100 %: shares of different roofs are no difference to A."""
 
