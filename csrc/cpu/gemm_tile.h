@@ -1,4 +1,4 @@
-// The register tile: C[rows x vectors] += A[rows x depth] B[depth x vectors], every sum kept in a register.
+// The micro-kernel: a register tile, C[rows x vectors] += A[rows x depth] B[depth x vectors], sums in registers.
 // Compiled once per instruction set by each_instruction_set.h; hence no include guard.
 
 template <typename T>

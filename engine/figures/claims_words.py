@@ -71,7 +71,8 @@ def ratio_words(ratio: Ratio) -> str:
     """How many times faster, or times the time, than the baseline, with the band."""
     low, high = format_significant(ratio.low), format_significant(ratio.high)
     if not ratio.shows_a_difference:
-        why = ", but too few rounds agree" if ratio.is_by_chance and not ratio.low <= 1 <= ratio.high else ""
+        chance = ratio.is_by_chance and not ratio.low <= 1 <= ratio.high
+        why = "; its rounds do not agree enough to exclude chance" if chance else ""
         return f"no difference shown (band {low} to {high}× the time{why})"
     if ratio.ratio < 1:
         fast, slow = format_significant(1 / ratio.high), format_significant(1 / ratio.low)

@@ -33,6 +33,13 @@ class Source(msgspec.Struct, frozen=True):
     text: str
 
     @property
+    def about(self) -> str:
+        """What its first comment says it is, to the colon or the full stop; "" when it says only how it is compiled."""
+        first = self.text.partition("\n")[0]
+        says = first.startswith("// ") and not first.startswith("// Compiled once")
+        return re.split(r"[:.;,(]", first.removeprefix("// "))[0].strip() if says else ""
+
+    @property
     def language(self) -> str:
         return "python" if self.kind == "Python" else "cpp"
 

@@ -47,7 +47,7 @@ def operators_state() -> OperatorsState:
         return OperatorsState(kind="failed", detail=reason, log_tail=tail_of(log))
     compiler = find_compiler()
     if not compiler.available:
-        return OperatorsState(kind="no compiler", detail=f"no C++ compiler: {compiler.detail}")
+        return OperatorsState(kind="no compiler", detail=f"C++ compiler: {compiler.detail}")
     return OperatorsState(kind="not built", detail=f"{len(source_files())} source files, not compiled yet")
 
 

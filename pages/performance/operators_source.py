@@ -29,7 +29,7 @@ def draw_source(row: Row, ladder: OperatorLadder) -> None:
     kind = "compiled code" if ladder.is_compiled else "its reference implementation in PyTorch"
     st.caption(f"Here `torch.ops.atlas.{row.operator}` is {kind}: {why}.")
     files = sources_of(row.operator)
-    names = [f"{source.kind}: {source.path}" for source in files]
+    names = [f"{source.kind}: {source.path}" + f" ({source.about})" * bool(source.about) for source in files]
     chosen = st.selectbox("File", [*names, WAYS, LOG], **common_arguments(f"operators.{row.operator}.file", ""))
     if chosen == LOG:
         st.code(build_log() or "Nothing was built from the present sources yet.", language=None, height=HEIGHT)

@@ -29,7 +29,7 @@ def test_nothing_yet(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     state = operators_state()
-    assert (state.kind, state.detail.partition(":")[0]) == ("no compiler", "no C++ compiler")
+    assert (state.kind, state.detail.partition(":")[0]) == ("no compiler", "C++ compiler")
 
 
 def test_while_building(folder):
