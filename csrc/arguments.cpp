@@ -30,10 +30,48 @@ std::string dtype_text(ScalarType dtype) {
       return "int32";
     case ScalarType::Bool:
       return "bool";
+    case ScalarType::Short:
+      return "int16";
+    case ScalarType::Char:
+      return "int8";
+    case ScalarType::Byte:
+      return "uint8";
+    case ScalarType::UInt16:
+      return "uint16";
+    case ScalarType::UInt32:
+      return "uint32";
+    case ScalarType::UInt64:
+      return "uint64";
+    case ScalarType::ComplexHalf:
+      return "complex32";
+    case ScalarType::ComplexFloat:
+      return "complex64";
+    case ScalarType::ComplexDouble:
+      return "complex128";
+    case ScalarType::Float8_e4m3fn:
+      return "float8_e4m3fn";
+    case ScalarType::Float8_e5m2:
+      return "float8_e5m2";
     default:
       return torch::headeronly::toString(dtype);
   }
 }
+
+namespace {
+
+std::string device_text(const Tensor& x) {
+  const auto device = x.device();
+  switch (device.type()) {
+    case torch::headeronly::DeviceType::CPU:
+      return "cpu";
+    case torch::headeronly::DeviceType::CUDA:
+      return "cuda:" + std::to_string(device.index());
+    default:
+      return "another device";
+  }
+}
+
+}  // namespace
 
 void expect_floating_dtype(const char* op, const char* argument, const Tensor& x) {
   const auto dtype = x.scalar_type();
@@ -46,8 +84,8 @@ void expect_floating_dtype(const char* op, const char* argument, const Tensor& x
 
 void expect_same_device(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
   expect(
-      x.device() == y.device(), op, ": expected ", other, " on the device of ", name,
-      "; received a tensor on another device");
+      x.device() == y.device(), op, ": expected ", other, " on the device of ", name, ", ", device_text(x),
+      "; received ", device_text(y));
 }
 
 void expect_same_dtype(const char* op, const char* name, const Tensor& x, const char* other, const Tensor& y) {
@@ -87,7 +125,13 @@ bool fills_one_run(const Tensor& x) {
 }  // namespace
 
 Tensor dense(const Tensor& x) {
-  return fills_one_run(x) ? x : torch::stable::contiguous(x);
+  if (fills_one_run(x)) {
+    return x;
+  }
+  // Not `contiguous`: results have the strides that empty_like gives, which keeps the order of the dimensions.
+  Tensor copy = torch::stable::empty_like(x);
+  torch::stable::copy_(copy, x);
+  return copy;
 }
 
 Tensor in_layout_of(const Tensor& x, const Tensor& y) {

@@ -18,7 +18,7 @@ STABLE_TORCH_LIBRARY(atlas, m) {
   m.def("bias_gelu_dropout_residual_backward(Tensor grad, Tensor x, Tensor bias, float p, Tensor seed) -> (Tensor, Tensor)");
 
   // Matrix product
-  m.def("gemm(Tensor a, Tensor b, str kernel='packed') -> Tensor");
+  m.def("gemm(Tensor a, Tensor b, str variant='packed') -> Tensor");
   m.def("fma_rate(int rounds, bool float64) -> int");
 
   // Rows: normalisation, loss, reduction

@@ -12,6 +12,8 @@ from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple
 
 import torch
+from torch._functorch.eager_transforms import enable_inplace_requires_grad
+from torch._functorch.utils import enable_single_level_autograd_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.graph.wording import hook_name
@@ -32,12 +34,27 @@ DispatchMode = TorchDispatchMode
 
 running_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward runs now in this thread; None outside of backward."""
+next_sequence_nr: Callable[[], int] = torch._C._autograd._get_sequence_nr
+"""The number the next node made by this thread will get."""
 profiler_runs: Callable[[], bool] = torch._C._autograd._profiler_enabled
 """Whether a profiler is recording already."""
 read_event_trees: Callable[[Any], list[Any]] = methodcaller("experimental_event_tree")
 """Events of a finished profile's `kineto_results` as trees: `name`, `parent`, `children`, `extra_fields.inputs`."""
 
+OneLevelFunction: Any = torch.autograd.function._SingleLevelFunction
+"""torch.autograd.Function for a kernel of the dispatcher, which torch.func's transforms reach one at a time."""
+allow_one_level_function: Callable[[], Any] = enable_single_level_autograd_function
+allow_leaves: Callable[[bool], Any] = enable_inplace_requires_grad
+allow_tangents: Callable[[bool], Any] = torch.autograd.forward_ad._set_fwd_grad_enabled
+"""Context managers: torch.func's transforms refuse `requires_grad_`, a function's forward follows no tangents."""
+below_autograd: Callable[[], Any] = torch._C._AutoDispatchBelowAutograd
+after_autograd: Any = torch._C._after_autograd_keyset
+"""What is left to dispatch to when an operator's autograd rule has run."""
+
 Reader = Callable[[Any], Any]
+
+read_arguments: Reader = attrgetter("_schema.arguments")
+"""`name`, `type` and `default_value` of every argument of an operator's overload."""
 
 read_next: Reader = attrgetter("next_functions")
 """(node, input number) of every slot a node passes gradients to."""
@@ -138,11 +155,6 @@ def _slot(raw: str) -> Slot:
     return Slot(name, raw, "_saved_" + name, is_output=_RESULT.fullmatch(name) is not None)
 
 
-def next_sequence_nr() -> int:
-    """The number the next node made by this thread will get."""
-    return int(torch._C._autograd._get_sequence_nr())
-
-
 def unpack_hookless(node: Any, slot: Slot) -> Any:
     """What backward would read from a slot; only for slots without hooks, where nothing can be recomputed.
 
@@ -205,9 +217,7 @@ def parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (tensor.values(), tensor.crow_indices(), tensor.col_indices())
     if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
         return (tensor.values(), tensor.ccol_indices(), tensor.row_indices())
-    if tensor.is_nested:
-        return (tensor.values(),)
-    return ()
+    return (tensor.values(),) if tensor.is_nested else ()
 
 
 def producer(tensor: torch.Tensor) -> Any | None:
@@ -272,14 +282,8 @@ def leaf_hooks(variable: torch.Tensor) -> bool:
 def tensor_hooks(tensor: torch.Tensor) -> tuple[str, ...]:
     """Hooks on one tensor: `register_hook` and `register_post_accumulate_grad_hook`, by function name."""
     found = [f"tensor hook {hook_name(hook)}" for hook in (tensor._backward_hooks or {}).values()]
-    after = tensor._post_accumulate_grad_hooks if tensor.is_leaf else None
-    found += [f"post-accumulate hook {hook_name(hook)}" for hook in (after or {}).values()]
-    return tuple(found)
-
-
-def anomaly_traceback(node: Any) -> list[str]:
-    """The forward traceback that anomaly mode attached to a node; empty without it."""
-    return list(node.metadata.get("traceback_", ()))
+    after = (tensor._post_accumulate_grad_hooks if tensor.is_leaf else None) or {}
+    return (*found, *(f"post-accumulate hook {hook_name(hook)}" for hook in after.values()))
 
 
 def is_view_operation(node_name: str) -> bool:
@@ -288,11 +292,8 @@ def is_view_operation(node_name: str) -> bool:
     `SelectBackward0` -> schemas of aten::select and aten::_select; a view returns an alias that it does not write.
     """
     stem = _CAMEL.sub("_", _SUFFIX.sub("", node_name)).lower()
-    return any(_returns_alias(schema) for name in (stem, "_" + stem) for schema in _schemas(name))
-
-
-def _schemas(name: str) -> list[Any]:
-    return torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+    schemas = torch._C._jit_get_schemas_for_operator
+    return any(_returns_alias(schema) for name in (stem, "_" + stem) for schema in schemas(f"aten::{name}"))
 
 
 def _returns_alias(schema: Any) -> bool:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -24,6 +25,7 @@ inline void expect_sgd(
   expect_within(op, "lr", lr, 0, no_limit, "of 0 or more");
   expect_within(op, "momentum", momentum, 0, no_limit, "of 0 or more");
   expect_within(op, "weight_decay", weight_decay, 0, no_limit, "of 0 or more");
+  expect(std::isfinite(dampening), op, ": expected a finite dampening; received ", number_text(dampening));
   expect(
       !nesterov || (momentum > 0 && dampening == 0), op,
       ": expected momentum above 0 and dampening 0 with nesterov; received momentum ", momentum, ", dampening ",

@@ -160,7 +160,7 @@ def _saved(
 def _places(nodes: list[Any], sequence_nrs: list[int], recording: Recording | None) -> Iterable[Place]:
     bounds, places = recording.index() if recording is not None else ([], [NOWHERE])
     column = map(places.__getitem__, map(bisect_right, repeat(bounds), sequence_nrs))
-    if nodes and recorded.anomaly_traceback(nodes[0]):
+    if nodes and "traceback_" in nodes[0].metadata:
         return [(module, source or _anomaly_source(node)) for node, (module, source) in zip(nodes, column, strict=True)]
     return column
 
@@ -168,7 +168,7 @@ def _places(nodes: list[Any], sequence_nrs: list[int], recording: Recording | No
 def _anomaly_source(node: Any) -> Source | None:
     """The innermost frame outside torch of the traceback that anomaly mode kept."""
     inside = os.path.dirname(torch.__file__)
-    for text in reversed(recorded.anomaly_traceback(node)):
+    for text in reversed(node.metadata.get("traceback_", ())):
         found = _FRAME.search(text)
         if found and not found["file"].startswith(inside):
             return Source(os.path.basename(found["file"]), int(found["line"]), found["function"], found["text"].strip())

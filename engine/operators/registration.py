@@ -9,7 +9,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from engine.operators.derivative import autograd_rule
 from engine.operators.load import NAMESPACE, load
+
+LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
+"""Holds what is registered for as long as the process lives."""
 
 
 def refuse_second_derivative(operator: str) -> Callable[..., Any]:
@@ -59,7 +63,10 @@ def register(operator: Operator) -> Callable[..., Any]:
         torch.library.impl(qualified, "default", operator.reference)
     torch.library.register_fake(qualified, operator.fake)
     if operator.backward is not None:
-        torch.library.register_autograd(qualified, operator.backward, setup_context=operator.setup_context)
+        assert operator.setup_context is not None
+        overload = getattr(getattr(torch.ops, NAMESPACE), operator.name).default
+        rule = autograd_rule(overload, operator.backward, operator.setup_context)
+        LIBRARY.impl(operator.name, rule, "Autograd", with_keyset=True)
     if operator.autocast is not None:
         for device, lower in (("cpu", torch.bfloat16), ("cuda", torch.float16)):
             dtype = lower if isinstance(operator.autocast, str) else operator.autocast

@@ -91,8 +91,9 @@ def _gradients(
     grad: Tensor, through: Tensor | None, summed: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor, *, kept: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     wide, upstream = _wide(summed), _wide(grad)
-    normal = ((wide.double() - mean.unsqueeze(-1)) * rstd.unsqueeze(-1)).to(wide.dtype)
-    grad_x = rstd.unsqueeze(-1).to(wide.dtype) * _project(upstream * weight, normal)
+    # Not with `mean` and `rstd` as they come: under vmap another derivative may be taken of this.
+    normal, scale = (x.to(wide.dtype) for x in _normalised(wide.double(), rstd))
+    grad_x = scale * _project(upstream * weight, normal)
     if through is not None:
         grad_x = grad_x + through
     grad_weight, grad_bias = _over_rows(upstream * normal, kept), _over_rows(upstream, kept)
