@@ -46,13 +46,12 @@ OneLevelFunction: Any = torch.autograd.function._SingleLevelFunction
 allow_one_level_function: Callable[[], Any] = enable_single_level_autograd_function
 allow_leaves: Callable[[bool], Any] = enable_inplace_requires_grad
 allow_tangents: Callable[[bool], Any] = torch.autograd.forward_ad._set_fwd_grad_enabled
-"""Context managers: torch.func's transforms refuse `requires_grad_`, a function's forward follows no tangents."""
+"""Lift what is refused otherwise: leaves inside of torch.func's transforms, tangents inside of a function's forward."""
 below_autograd: Callable[[], Any] = torch._C._AutoDispatchBelowAutograd
 after_autograd: Any = torch._C._after_autograd_keyset
 """What is left to dispatch to when an operator's autograd rule has run."""
 
 Reader = Callable[[Any], Any]
-
 read_arguments: Reader = attrgetter("_schema.arguments")
 """`name`, `type` and `default_value` of every argument of an operator's overload."""
 

@@ -5,6 +5,7 @@ Run where nothing compiled looks: for tensors without data, and where the operat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,31 +56,37 @@ def expect_like(op: str, name: str, x: Tensor, other: str, y: Tensor) -> None:
     expect_shape(op, name, x, other, y)
 
 
-def expect_vector(op: str, name: str, x: Tensor, other: str, y: Tensor, count: Any, why: str) -> None:
+def expect_vector(op: str, name: str, x: Tensor, other: str, y: Tensor, count: Any, why: str = "") -> None:
     """`y` beside `x`, of its dtype and of shape (count,)."""
     expect_device(op, name, x, other, y)
     expect_dtype(op, name, x, other, y)
-    wanted = f"{op}: expected {other} of shape ({count},){why}"
+    wanted = f"{op}: expected {other} of shape ({count},){why and ',' + why}"
     expect(y.dim() == 1 and y.shape[0] == count, f"{wanted}; received {shape_text(y)}")
 
 
-def expect_lists(op: str, params: Sequence[Tensor], **others: Sequence[Tensor]) -> None:
-    """Entry i of each list is like entry i of `params`; a list may also be one 1-d tensor of all their elements."""
-    for name, tensors in others.items():
-        if _is_flat(tensors, params):
-            _expect_flat(op, params, name, tensors[0])
-            continue
+def expect_within(op: str, **values: float) -> None:
+    """Finite and not negative."""
+    for name, value in values.items():
+        expect(0 <= value < math.inf, f"{op}: expected {name} of 0 or more; received {value:g}")
+
+
+def expect_lists(op: str, params: Sequence[Tensor], grads: Sequence[Tensor], **states: Sequence[Tensor]) -> None:
+    """Entry i of each list is like entry i of `params`; a state may also be one 1-d tensor of all their elements."""
+    flat = {name: tensors[0] for name, tensors in states.items() if _is_flat(tensors, params)}
+    lists = {"grads": grads} | {name: tensors for name, tensors in states.items() if name not in flat}
+    for name, tensors in lists.items():
         wanted = f"{op}: expected as many {name} as params, {len(params)}"
         expect(len(tensors) == len(params), f"{wanted}; received {len(tensors)}")
     for i, param in enumerate(params):
-        expect_floating(op, f"params[{i}]", param)
+        expect_floating(op, "params", param)
         expect_device(op, "params[0]", params[0], f"params[{i}]", param)
-        for name, tensors in others.items():
-            if not _is_flat(tensors, params):
-                expect_device(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
-                expect_floating(op, f"{name}[{i}]", tensors[i])
-                expect_dtype(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
-                expect_shape(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
+        for name, tensors in lists.items():
+            expect_device(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
+            expect_floating(op, f"{name}[{i}]", tensors[i])
+            expect_dtype(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
+            expect_shape(op, f"params[{i}]", param, f"{name}[{i}]", tensors[i])
+    for name, state in flat.items():
+        _expect_flat(op, params, name, state)
 
 
 def _is_flat(tensors: Sequence[Tensor], params: Sequence[Tensor]) -> bool:

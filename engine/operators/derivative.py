@@ -15,6 +15,9 @@ from torch.autograd.forward_ad import unpack_dual
 
 from engine import recorded
 
+_dual: Callable[[Tensor], Any] = unpack_dual
+"""(primal, tangent) of a tensor; the tangent is None outside of forward mode."""
+
 
 class Call(NamedTuple):
     """What one call of an operator's rule needs to know beside the arguments."""
@@ -39,7 +42,7 @@ def autograd_rule(
         args = (*given, *defaults[len(given) :])
         records = torch.is_grad_enabled()
         needed = [isinstance(x, Tensor) and records and x.requires_grad for x in args]
-        pushed = [isinstance(x, Tensor) and unpack_dual(x).tangent is not None for x in args]
+        pushed = [isinstance(x, Tensor) and _dual(x).tangent is not None for x in args]
         if any(pushed) or any(needed):
             pushes = tuple(a or b for a, b in zip(needed, pushed, strict=True)) if any(pushed) else None
             with recorded.allow_one_level_function():
@@ -61,7 +64,7 @@ def _rule(operator: Any, backward: Callable[..., Any], setup_context: Callable[.
         if call.pushes:
             ctx.outputs = tuple((x.shape, x.dtype) for x in _several(output))
             with torch.set_grad_enabled(call.records):
-                ctx.save_for_forward(*(x if x is None else unpack_dual(x).primal for x in ctx.to_save))
+                ctx.save_for_forward(*(x if x is None else _dual(x).primal for x in ctx.to_save))
         return output
 
     def pull(ctx: Any, *grads: Any) -> tuple[Any, ...]:

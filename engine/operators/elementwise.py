@@ -8,6 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect_floating, expect_like
+
+
+def expect_one(operator: str) -> Callable[..., None]:
+    """The check of an elementwise operator's forward, `operator(x)`."""
+    return lambda x: expect_floating(operator, "x", x)
+
+
+def expect_gradient(operator: str) -> Callable[..., None]:
+    """The check of an elementwise operator's backward, `operator(grad, x)`."""
+
+    def check(grad: Tensor, x: Tensor) -> None:
+        expect_floating(operator, "x", x)
+        expect_like(operator, "x", x, "grad", grad)
+
+    return check
+
 
 def batched(operator: Callable[..., Any]) -> Callable[..., Any]:
     """The vmap rule of an elementwise operator: itself, on tensors that all have the batch as their first dimension."""
@@ -30,15 +47,28 @@ def looped(operator: Callable[..., Tensor | tuple[Tensor, ...]]) -> Callable[...
     """The vmap rule of an operator that depends on an element's place: call it for each of the batch."""
 
     def rule(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Any, Any]:
+        if info.batch_size == 0:
+            one = _stacked([operator(*map(_of_zeros, args, in_dims))])
+            return (one[:0], 0) if isinstance(one, Tensor) else (tuple(part[:0] for part in one), (0,) * len(one))
         results = [
             operator(*(v if dim is None else v.select(dim, i) for v, dim in zip(args, in_dims, strict=True)))
             for i in range(info.batch_size)
         ]
-        if isinstance(results[0], Tensor):
-            return torch.stack(results), 0  # type: ignore[arg-type]
-        return tuple(torch.stack(part) for part in zip(*results, strict=True)), (0,) * len(results[0])
+        stacked = _stacked(results)
+        return stacked, 0 if isinstance(stacked, Tensor) else (0,) * len(stacked)
 
     return rule
+
+
+def _stacked(results: list[Any]) -> Tensor | tuple[Tensor, ...]:
+    if isinstance(results[0], Tensor):
+        return torch.stack(results)
+    return tuple(torch.stack(part) for part in zip(*results, strict=True))
+
+
+def _of_zeros(value: Any, dim: int | None) -> Any:
+    """A sample to know the shapes by where the batch has none."""
+    return value if dim is None else value.new_zeros([size for d, size in enumerate(value.shape) if d != dim])
 
 
 def at_least_float32(x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from engine.operators.derivative import autograd_rule
 from engine.operators.load import NAMESPACE, load
+from engine.operators.refusals import in_words
 
 LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
 """Holds what is registered for as long as the process lives."""
@@ -29,6 +30,14 @@ def nothing(*args: Any, **kwargs: Any) -> None:
     """The fake of an operator that only writes in place."""
 
 
+def _checked(check: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
+    def after_check(*args: Any, **kwargs: Any) -> Any:
+        check(*args, **kwargs)
+        return compute(*args, **kwargs)
+
+    return after_check
+
+
 def told_to_autograd(*written: Sequence[Tensor]) -> None:
     """Raise the version of every tensor written in place, so that a backward that saved it refuses to run on it.
 
@@ -43,13 +52,16 @@ class Operator:
     """One operator of csrc/operators.cpp.
 
     `reference` computes it with PyTorch's own operations and runs where nothing is compiled; `fake` gives shapes,
-    strides and dtypes only. `setup_context` and `backward` are as torch.library.register_autograd takes them.
+    strides and dtypes only. `check` refuses before either of them what the compiled operator refuses, in its words. As
+    PyTorch asks the fake too where only some tensors are on meta, it also keeps real ones from standing beside those.
+    `setup_context` and `backward` are as torch.library.register_autograd takes them.
     `autocast` is None to compute in the dtype received, a dtype, or "lower" for the region's own.
     """
 
     name: str
     reference: Callable[..., Any]
     fake: Callable[..., Any]
+    check: Callable[..., Any]
     setup_context: Callable[..., None] | None = None
     backward: Callable[..., Any] | None = None
     autocast: torch.dtype | Literal["lower"] | None = None
@@ -57,16 +69,16 @@ class Operator:
 
 
 def register(operator: Operator) -> Callable[..., Any]:
-    """Register everything that `operator` declares; returns `torch.ops.atlas.<name>`."""
+    """Register everything that `operator` declares; returns `torch.ops.atlas.<name>`, its errors in words."""
     qualified = f"{NAMESPACE}::{operator.name}"
     if not load().compiled:
-        torch.library.impl(qualified, "default", operator.reference)
-    torch.library.register_fake(qualified, operator.fake)
+        torch.library.impl(qualified, "default", _checked(operator.check, operator.reference))
+    torch.library.register_fake(qualified, _checked(operator.check, operator.fake))
     if operator.backward is not None:
         assert operator.setup_context is not None
         overload = getattr(getattr(torch.ops, NAMESPACE), operator.name).default
         rule = autograd_rule(overload, operator.backward, operator.setup_context)
-        LIBRARY.impl(operator.name, rule, "Autograd", with_keyset=True)
+        LIBRARY.impl(operator.name, rule, "Autograd", with_keyset=True)  # type: ignore[no-untyped-call]
     if operator.autocast is not None:
         for device, lower in (("cpu", torch.bfloat16), ("cuda", torch.float16)):
             dtype = lower if isinstance(operator.autocast, str) else operator.autocast
@@ -74,4 +86,4 @@ def register(operator: Operator) -> Callable[..., Any]:
     if operator.vmap is not None:
         torch.library.register_vmap(qualified, operator.vmap)
     called: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), operator.name)
-    return called
+    return in_words(operator.name, called, operator.fake)

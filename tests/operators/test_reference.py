@@ -12,12 +12,14 @@ from engine.operators import operator_names
 from engine.operators.library import ROOT
 from tests.source_tree import imports, loaded_by, product_files, relative
 
+CONTRACT = tuple(f"tests/operators/test_{part}.py" for part in ("contract", "derivatives", "layouts", "refusals"))
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_contract_holds_on_the_reference_too():
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "tests/operators/test_contract.py", "-q", "-n0", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", *CONTRACT, "-q", "-n0", "-p", "no:cacheprovider"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect, expect_lists, expect_within
 from engine.operators.flat_state import as_list
 from engine.operators.registration import Operator, nothing, register, told_to_autograd
 
@@ -32,7 +33,7 @@ def adamw_step_(
     and float16, mixed as you like. Each list of averages may also be one 1-d tensor for parameters of one dtype, laid
     out as `engine.operators.flat_state` says. RuntimeError for lists that do not match or share memory.
     """
-    if not params and not grads:  # no tensor, no device to choose by
+    if not len(params) and not len(grads):  # no tensor, no device to choose by
         return
     with torch.no_grad():
         _adamw_step_(
@@ -50,6 +51,31 @@ def adamw_step_(
             maximize=maximize,
         )
     told_to_autograd(params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
+
+
+def _check(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    *,
+    step: int,
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+    maximize: bool = False,
+) -> None:
+    op = "adamw_step_"
+    expect(step >= 1, f"{op}: expected step of 1 or more; received {step}")
+    expect_within(op, lr=lr)
+    for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        expect(0 <= beta < 1, f"{op}: expected {name} from 0 to below 1; received {beta:g}")
+    expect_within(op, eps=eps, weight_decay=weight_decay)
+    largest = {"max_exp_avg_sqs": max_exp_avg_sqs} if max_exp_avg_sqs else {}
+    expect_lists(op, params, grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs, **largest)
 
 
 def _reference(
@@ -83,4 +109,4 @@ def _reference(
             param.addcdiv_(exp_avg, square.sqrt() / correction + eps, value=-step_size)
 
 
-_adamw_step_ = register(Operator(name="adamw_step_", reference=_reference, fake=nothing))
+_adamw_step_ = register(Operator(name="adamw_step_", reference=_reference, fake=nothing, check=_check))

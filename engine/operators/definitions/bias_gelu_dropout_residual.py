@@ -8,6 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.operators.checks import (
+    dtype_text,
+    expect,
+    expect_device,
+    expect_dtype,
+    expect_floating,
+    expect_like,
+    shape_text,
+)
 from engine.operators.definitions.gelu_tanh import (
     gelu_tanh_backward_reference,
     gelu_tanh_derivatives,
@@ -35,32 +44,53 @@ def bias_gelu_dropout_residual(
     Without `training` nothing is dropped. float32, float64, bfloat16 or float16; RuntimeError for a p outside 0 to 1.
     """
     p = p if training or not 0 <= p <= 1 else 0.0
-    result: Tensor = _forward(x, bias, residual, p, _seed(seed, p, x.device))
+    result: Tensor = _forward(x, bias, residual, p, _seed(seed, p, x))
     return result
 
 
-def _seed(seed: Tensor | int | None, p: float, device: torch.device) -> Tensor:
+def _seed(seed: Tensor | int | None, p: float, x: Tensor) -> Tensor:
+    device = x.device if isinstance(x, Tensor) else None  # what is no tensor is refused by the operator
     if isinstance(seed, Tensor):
         return seed
+    if seed is not None and (not isinstance(seed, int) or not -(2**63) <= seed < 2**63):
+        wanted = "bias_gelu_dropout_residual: expected seed as an int of 64 bits, one int64 as a tensor, or None"
+        raise RuntimeError(f"{wanted}; received {seed!r}")
     if seed is None and p > 0:
         return torch.randint(2**63 - 1, (), dtype=torch.int64, device=device)
     return torch.full((), seed or 0, dtype=torch.int64, device=device)
 
 
-def _expect_p(operator: str, p: float) -> None:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"{operator}: expected p from 0 to 1; received {p:g}")
+def _expect_bias_and_dropout(op: str, x: Tensor, bias: Tensor, p: float, seed: Tensor) -> None:
+    expect_floating(op, "x", x)
+    expect_device(op, "x", x, "bias", bias)
+    expect_dtype(op, "x", x, "bias", bias)
+    columns = x.shape[-1] if x.dim() else 1
+    wanted = f"{op}: expected bias of x's last dimension or of one element, x {shape_text(x)}"
+    expect(bias.dim() <= 1 and bias.numel() in (columns, 1), f"{wanted}; received {shape_text(bias)}")
+    expect(0 <= p <= 1, f"{op}: expected p from 0 to 1; received {p:g}")
+    expect_device(op, "x", x, "seed", seed)
+    received = f"{dtype_text(seed.dtype)} {shape_text(seed)}"
+    one = seed.dtype == torch.int64 and seed.numel() == 1
+    expect(one, f"{op}: expected seed as one int64 beside x; received {received}")
+
+
+def _check(x: Tensor, bias: Tensor, residual: Tensor, p: float, seed: Tensor) -> None:
+    _expect_bias_and_dropout("bias_gelu_dropout_residual", x, bias, p, seed)
+    expect_like("bias_gelu_dropout_residual", "x", x, "residual", residual)
+
+
+def _check_backward(grad: Tensor, x: Tensor, bias: Tensor, p: float, seed: Tensor) -> None:
+    _expect_bias_and_dropout("bias_gelu_dropout_residual_backward", x, bias, p, seed)
+    expect_like("bias_gelu_dropout_residual_backward", "x", x, "grad", grad)
 
 
 def _reference(x: Tensor, bias: Tensor, residual: Tensor, p: float, seed: Tensor) -> Tensor:
-    _expect_p("bias_gelu_dropout_residual", p)
     wide = at_least_float32(x)
     dropped = gelu_tanh_reference(wide + bias) * dropout_scales(wide, p, seed)
     return (residual + dropped).to(x.dtype).contiguous()
 
 
 def _backward_reference(grad: Tensor, x: Tensor, bias: Tensor, p: float, seed: Tensor) -> tuple[Tensor, Tensor]:
-    _expect_p("bias_gelu_dropout_residual_backward", p)
     wide = at_least_float32(x)
     grad_x = gelu_tanh_backward_reference(grad * dropout_scales(wide, p, seed), wide + bias)
     return grad_x.to(x.dtype).contiguous(), grad_x.sum_to_size(_summed(x, bias)).reshape(bias.shape).to(bias.dtype)
@@ -111,6 +141,7 @@ _forward: Callable[..., Any] = register(
         name="bias_gelu_dropout_residual",
         reference=_reference,
         fake=lambda x, bias, residual, p, seed: x.new_empty(x.shape),
+        check=_check,
         setup_context=_save,
         backward=_backward,
         vmap=looped(lambda *args: _forward(*args)),
@@ -121,6 +152,7 @@ _backward_operator: Callable[..., Any] = register(
         name="bias_gelu_dropout_residual_backward",
         reference=_backward_reference,
         fake=lambda grad, x, bias, p, seed: (x.new_empty(x.shape), bias.new_empty(bias.shape)),
+        check=_check_backward,
         setup_context=_save_all,
         backward=_backward_of_backward,
         vmap=looped(lambda *args: _backward_operator(*args)),

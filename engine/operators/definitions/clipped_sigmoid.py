@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from engine.operators.elementwise import at_least_float32, batched
+from engine.operators.checks import expect
+from engine.operators.elementwise import at_least_float32, batched, expect_gradient, expect_one
 from engine.operators.registration import Operator, register
 
 
@@ -29,6 +31,21 @@ def _slope_and_change(x: Tensor, beta: float) -> tuple[Tensor, Tensor]:
     s, rest = torch.sigmoid(t), torch.sigmoid(-t)
     slope = beta * s * rest
     return slope, beta * slope * (rest - s)
+
+
+def _expect_settings(operator: str, beta: float, clip: float) -> None:
+    expect(math.isfinite(beta), f"{operator}: expected a finite beta; received {beta:g}")
+    expect(clip >= 0, f"{operator}: expected a clip of at least 0 (inf clips nothing); received {clip:g}")
+
+
+def _check(x: Tensor, beta: float = 1.0, clip: float = 0.1) -> None:
+    _expect_settings("clipped_sigmoid", beta, clip)
+    expect_one("clipped_sigmoid")(x)
+
+
+def _check_backward(grad: Tensor, x: Tensor, beta: float, clip: float) -> None:
+    _expect_settings("clipped_sigmoid_backward", beta, clip)
+    expect_gradient("clipped_sigmoid_backward")(grad, x)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -63,6 +80,7 @@ _clipped_sigmoid: Callable[..., Any] = register(
         name="clipped_sigmoid",
         reference=lambda x, beta=1.0, clip=0.1: torch.sigmoid(beta * at_least_float32(x)).to(x.dtype),
         fake=lambda x, beta=1.0, clip=0.1: torch.empty_like(x),
+        check=_check,
         setup_context=_save,
         backward=_backward,
         vmap=batched(clipped_sigmoid),
@@ -73,6 +91,7 @@ _clipped_sigmoid_backward: Callable[..., Any] = register(
         name="clipped_sigmoid_backward",
         reference=_backward_reference,
         fake=lambda grad, x, beta, clip: torch.empty_like(x),
+        check=_check_backward,
         setup_context=_save_both,
         backward=_backward_of_backward,
         vmap=batched(lambda *args: _clipped_sigmoid_backward(*args)),

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from engine.operators.checks import dtype_text, expect, expect_device, expect_floating, expect_shape, shape_text
 from engine.operators.registration import Operator, register
 
 Reduction = Literal["mean", "sum", "none"]
@@ -34,6 +35,40 @@ def cross_entropy(
     if reduction == "mean":
         losses = losses / (target != ignore_index).sum()
     return losses if _cast_to_float32(logits) else losses.to(logits.dtype)
+
+
+def _check(
+    logits: Tensor,
+    target: Tensor,
+    label_smoothing: float = 0.0,
+    ignore_index: int = -100,
+    op: str = "cross_entropy",
+) -> None:
+    expect_floating(op, "logits", logits)
+    expect(logits.dim() == 2, f"{op}: expected logits of shape (rows, classes); received {shape_text(logits)}")
+    expect_device(op, "logits", logits, "target", target)
+    wanted = f"{op}: expected target of dtype int64, a class per row"
+    expect(target.dtype == torch.int64, f"{wanted}; received {dtype_text(target.dtype)}")
+    rows = logits.shape[0]
+    wanted = f"{op}: expected target of shape ({rows},), a class per row of logits {shape_text(logits)}"
+    expect(target.dim() == 1 and target.shape[0] == rows, f"{wanted}; received {shape_text(target)}")
+    wanted = f"{op}: expected label_smoothing between 0 and 1"
+    expect(0 <= label_smoothing <= 1, f"{wanted}; received {label_smoothing:g}")
+
+
+def _check_backward(
+    grad: Tensor, logits: Tensor, target: Tensor, normalizer: Tensor, label_smoothing: float, ignore_index: int
+) -> None:
+    op = "cross_entropy_backward"
+    _check(logits, target, label_smoothing, ignore_index, op)
+    expect_device(op, "target", target, "grad", grad)
+    expect_device(op, "target", target, "normalizer", normalizer)
+    expect_shape(op, "target", target, "grad", grad)
+    wanted = f"{op}: expected normalizer of shape ({target.shape[0]}, 2), as the forward gives it"
+    expect(normalizer.shape == (target.shape[0], 2), f"{wanted}; received {shape_text(normalizer)}")
+    for name, x, dtype in (("grad", grad, _arithmetic(logits.dtype)), ("normalizer", normalizer, torch.float64)):
+        wanted = f"{op}: expected {name} of dtype {dtype_text(dtype)}"
+        expect(x.dtype == dtype, f"{wanted}; received {dtype_text(x.dtype)}")
 
 
 def _cast_to_float32(logits: Tensor) -> bool:
@@ -143,6 +178,7 @@ _cross_entropy = register(
         name="cross_entropy",
         reference=_reference,
         fake=_fake,
+        check=_check,
         setup_context=_save,
         backward=_backward,
         autocast=torch.float32,
@@ -154,6 +190,7 @@ _cross_entropy_backward = register(
         name="cross_entropy_backward",
         reference=_reference_backward,
         fake=lambda grad, logits, *rest: logits.new_empty(logits.shape),
+        check=_check_backward,
         setup_context=_save_backward,
         backward=_backward_of_backward,
         vmap=_vmap_backward,

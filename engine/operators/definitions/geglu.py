@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect, expect_device, expect_dtype, expect_floating, shape_text
 from engine.operators.definitions.gelu_tanh import (
     gelu_tanh_backward_reference,
     gelu_tanh_derivatives,
@@ -29,12 +30,25 @@ def geglu(x: Tensor) -> Tensor:
     return result
 
 
-def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    if x.dim() == 0 or x.shape[-1] % 2:
-        shape = tuple(x.shape)
-        raise RuntimeError(f"geglu: expected x with an even last dimension, value and gate; received {shape}")
+def _halves(x: Tensor, operator: str = "geglu") -> tuple[Tensor, Tensor]:
+    wanted = f"{operator}: expected x with an even last dimension, value and gate"
+    expect(x.dim() > 0 and x.shape[-1] % 2 == 0, f"{wanted}; received {shape_text(x)}")
     value, gate = x.chunk(2, -1)
     return value, gate
+
+
+def _check(x: Tensor, operator: str = "geglu") -> None:
+    expect_floating(operator, "x", x)
+    _halves(x, operator)
+
+
+def _check_backward(grad: Tensor, x: Tensor) -> None:
+    operator = "geglu_backward"
+    _check(x, operator)
+    expect_device(operator, "x", x, "grad", grad)
+    expect_dtype(operator, "x", x, "grad", grad)
+    wanted = f"{operator}: expected grad of half x's last dimension, x {shape_text(x)}"
+    expect(grad.shape == (*x.shape[:-1], x.shape[-1] // 2), f"{wanted}; received {shape_text(grad)}")
 
 
 def _fake(x: Tensor) -> Tensor:
@@ -89,6 +103,7 @@ _geglu: Callable[..., Any] = register(
         name="geglu",
         reference=_reference,
         fake=_fake,
+        check=_check,
         setup_context=save_input,
         backward=_backward,
         vmap=_batched(geglu),
@@ -99,6 +114,7 @@ _geglu_backward: Callable[..., Any] = register(
         name="geglu_backward",
         reference=_backward_reference,
         fake=_fake_backward,
+        check=_check_backward,
         setup_context=save_inputs,
         backward=_backward_of_backward,
         vmap=_batched(lambda grad, x: _geglu_backward(grad, x)),

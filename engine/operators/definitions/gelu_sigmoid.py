@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from engine.operators.definitions.gelu_tanh import gelu_tanh_reference, save_input, save_inputs
-from engine.operators.elementwise import at_least_float32, batched
+from engine.operators.elementwise import at_least_float32, batched, expect_gradient, expect_one
 from engine.operators.registration import Operator, register
 
 _SCALE = 1.702
@@ -51,6 +51,7 @@ _gelu_sigmoid: Callable[..., Any] = register(
         name="gelu_sigmoid",
         reference=gelu_tanh_reference,
         fake=torch.empty_like,
+        check=expect_one("gelu_sigmoid"),
         setup_context=save_input,
         backward=_backward,
         vmap=lambda info, in_dims, x: (gelu_sigmoid(x), in_dims[0]),
@@ -61,6 +62,7 @@ _gelu_sigmoid_backward: Callable[..., Any] = register(
         name="gelu_sigmoid_backward",
         reference=lambda grad, x: (grad * _slopes(x)[0]).to(x.dtype),
         fake=lambda grad, x: torch.empty_like(x),
+        check=expect_gradient("gelu_sigmoid_backward"),
         setup_context=save_inputs,
         backward=_backward_of_backward,
         vmap=batched(lambda grad, x: _gelu_sigmoid_backward(grad, x)),

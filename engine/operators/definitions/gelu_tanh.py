@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.operators.elementwise import at_least_float32, batched
+from engine.operators.elementwise import at_least_float32, batched, expect_gradient, expect_one
 from engine.operators.registration import Operator, register
 
 _SLOPE, _CUBIC = 2.0 * math.sqrt(2.0 / math.pi), 0.044715
@@ -74,6 +74,7 @@ _gelu_tanh: Callable[..., Any] = register(
         name="gelu_tanh",
         reference=gelu_tanh_reference,
         fake=torch.empty_like,
+        check=expect_one("gelu_tanh"),
         setup_context=save_input,
         backward=_backward,
         vmap=lambda info, in_dims, x: (gelu_tanh(x), in_dims[0]),
@@ -84,6 +85,7 @@ _gelu_tanh_backward: Callable[..., Any] = register(
         name="gelu_tanh_backward",
         reference=gelu_tanh_backward_reference,
         fake=lambda grad, x: torch.empty_like(x),
+        check=expect_gradient("gelu_tanh_backward"),
         setup_context=save_inputs,
         backward=_backward_of_backward,
         vmap=batched(lambda grad, x: _gelu_tanh_backward(grad, x)),

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect, expect_device, expect_dtype, expect_floating, shape_text
 from engine.operators.registration import Operator, register
 
 Kernel = Literal["naive", "ikj", "tiled", "packed", "matmul"]
@@ -21,7 +22,7 @@ def gemm(a: Tensor, b: Tensor, kernel: Kernel = "packed") -> Tensor:
     once. "matmul" calls ATen's from the extension. Sums do not depend on the number of threads. The blocking is that
     of Goto and van de Geijn, 2008.
     """
-    if a.dim() == 2 and b.dim() == 2:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or (a.dim() == 2 and b.dim() == 2):
         result: Tensor = _gemm(a, b, kernel)
         return result
     if a.dim() < 2 or b.dim() < 2:
@@ -29,6 +30,7 @@ def gemm(a: Tensor, b: Tensor, kernel: Kernel = "packed") -> Tensor:
             f"gemm: expected a (..., M, K) and b (..., K, N); received shapes {tuple(a.shape)} and {tuple(b.shape)}. "
             "A vector becomes a matrix by unsqueeze."
         )
+    _expect_inner(a, b)
     if b.dim() == 2:
         rows: Tensor = _gemm(a.flatten(0, -2), b, kernel)
         return rows.reshape(*a.shape[:-1], b.shape[-1])
@@ -36,18 +38,44 @@ def gemm(a: Tensor, b: Tensor, kernel: Kernel = "packed") -> Tensor:
 
 
 def _batched(a: Tensor, b: Tensor, kernel: Kernel) -> Tensor:
-    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # type: ignore[no-untyped-call]
+    try:
+        lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        received = f"received a {shape_text(a)} and b {shape_text(b)}"
+        raise RuntimeError(f"gemm: expected leading dimensions that broadcast; {received}") from None
+    if math.prod(lead) == 0:
+        return _of_no_matrices(a, b, lead, kernel)
     left = a.expand(*lead, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
     right = b.expand(*lead, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
-    if math.prod(lead) == 0:
-        return a.new_empty((*lead, a.shape[-2], b.shape[-1]))
     products = [_gemm(one, other, kernel) for one, other in zip(left.unbind(), right.unbind(), strict=True)]
     return torch.stack(products).reshape(*lead, a.shape[-2], b.shape[-1])
 
 
-def _reference(a: Tensor, b: Tensor, kernel: str = "packed") -> Tensor:
-    if kernel not in KERNELS:
-        raise RuntimeError(f"gemm: expected kernel naive, ikj, tiled, packed or matmul; received {kernel}")
+def _of_no_matrices(a: Tensor, b: Tensor, lead: tuple[int, ...], kernel: Kernel) -> Tensor:
+    """Of no elements, but of the dtype and with the history that a product of such matrices has."""
+    left, right = (x.sum(tuple(range(x.dim() - 2))) if x.dim() > 2 else x for x in (a, b))
+    one: Tensor = _gemm(left, right, kernel)
+    return one.expand(1, *one.shape)[:0].reshape(*lead, *one.shape)
+
+
+def _expect_inner(a: Tensor, b: Tensor) -> None:
+    wanted = f"gemm: expected b with as many rows as a has columns, {a.shape[-1]}"
+    expect(a.shape[-1] == b.shape[-2], f"{wanted}; received a {shape_text(a)} and b {shape_text(b)}")
+
+
+def _check(a: Tensor, b: Tensor, variant: str = "packed") -> None:
+    expect_floating("gemm", "a", a)
+    expect_floating("gemm", "b", b)
+    expect_device("gemm", "a", a, "b", b)
+    expect_dtype("gemm", "a", a, "b", b)
+    received = f"received shapes {shape_text(a)} and {shape_text(b)}"
+    expect(a.dim() == 2 and b.dim() == 2, f"gemm: expected matrices a (M, K) and b (K, N); {received}")
+    _expect_inner(a, b)
+    wanted = "gemm: expected kernel naive, ikj, tiled, packed or matmul"
+    expect(variant in KERNELS, f"{wanted}; received {variant}")
+
+
+def _reference(a: Tensor, b: Tensor, variant: str = "packed") -> Tensor:
     return torch.matmul(a, b)
 
 
@@ -75,7 +103,8 @@ _gemm = register(
     Operator(
         name="gemm",
         reference=_reference,
-        fake=lambda a, b, kernel="packed": a.new_empty((a.shape[0], b.shape[1])),
+        fake=lambda a, b, variant="packed": a.new_empty((a.shape[0], b.shape[1])),
+        check=_check,
         setup_context=_save,
         backward=_backward,
         autocast="lower",

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, Literal, overload
 
 import torch
 from torch import Tensor
 
+from engine.operators.checks import (
+    dtype_text,
+    expect,
+    expect_device,
+    expect_floating,
+    expect_like,
+    expect_vector,
+    shape_text,
+)
 from engine.operators.registration import Operator, register
 
 
@@ -33,6 +43,40 @@ def layer_norm_residual(
     """
     y, summed, _, _ = _layer_norm_residual(x, residual, weight, bias, eps)
     return (y, summed) if return_sum else y
+
+
+def _expect_rows(op: str, name: str, x: Tensor) -> None:
+    expect_floating(op, name, x)
+    expect(x.dim() >= 1, f"{op}: expected {name} of one dimension at least; received a 0-d tensor")
+
+
+def _expect_parameter(op: str, name: str, x: Tensor, other: str, y: Tensor) -> None:
+    expect_vector(op, name, x, other, y, x.shape[-1], f" the last dimension of {name} {shape_text(x)}")
+
+
+def _check(x: Tensor, residual: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> None:
+    op = "layer_norm_residual"
+    _expect_rows(op, "x", x)
+    expect_like(op, "x", x, "residual", residual)
+    _expect_parameter(op, "x", x, "weight", weight)
+    _expect_parameter(op, "x", x, "bias", bias)
+
+
+def _check_backward(
+    grad: Tensor, grad_summed: Tensor | None, summed: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor
+) -> None:
+    op = "layer_norm_residual_backward"
+    _expect_rows(op, "summed", summed)
+    expect_like(op, "summed", summed, "grad", grad)
+    if grad_summed is not None:
+        expect_like(op, "summed", summed, "grad_summed", grad_summed)
+    _expect_parameter(op, "summed", summed, "weight", weight)
+    rows = math.prod(summed.shape[:-1])
+    for name, x in (("mean", mean), ("rstd", rstd)):
+        expect_device(op, "summed", summed, name, x)
+        received = f"{dtype_text(x.dtype)} {shape_text(x)}"
+        wanted = f"{op}: expected {name} of dtype float64, one for each of {rows} rows"
+        expect(x.dtype == torch.float64 and x.numel() == rows, f"{wanted}; received {received}")
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -162,6 +206,7 @@ _layer_norm_residual = register(
         name="layer_norm_residual",
         reference=_reference,
         fake=_fake,
+        check=_check,
         setup_context=_save,
         backward=_backward,
         autocast=torch.float32,
@@ -173,6 +218,7 @@ _layer_norm_residual_backward = register(
         name="layer_norm_residual_backward",
         reference=partial(_gradients, kept=0),
         fake=_fake_backward,
+        check=_check_backward,
         setup_context=_save_backward,
         backward=_backward_of_backward,
         vmap=_vmap_backward,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect, expect_lists, expect_within
 from engine.operators.flat_state import as_list
 from engine.operators.registration import Operator, nothing, register, told_to_autograd
 
@@ -30,7 +32,7 @@ def sgd_step_(
     bfloat16 and float16, mixed as you like. The buffers may also be one 1-d tensor for parameters of one dtype, laid
     out as `engine.operators.flat_state` says. RuntimeError for lists that do not match or share memory.
     """
-    if not params and not grads:  # no tensor, no device to choose by
+    if not len(params) and not len(grads):  # no tensor, no device to choose by
         return
     with torch.no_grad():
         _sgd_step_(
@@ -46,6 +48,31 @@ def sgd_step_(
             first=first,
         )
     told_to_autograd(params, momentum_buffers)
+
+
+def _check(
+    params: list[Tensor],
+    grads: list[Tensor],
+    momentum_buffers: list[Tensor],
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    maximize: bool = False,
+    first: bool = False,
+) -> None:
+    op = "sgd_step_"
+    expect_within(op, lr=lr, momentum=momentum, weight_decay=weight_decay)
+    expect(math.isfinite(dampening), f"{op}: expected a finite dampening; received {dampening:g}")
+    wanted = f"{op}: expected momentum above 0 and dampening 0 with nesterov"
+    received = f"received momentum {momentum:g}, dampening {dampening:g}"
+    expect(not nesterov or (momentum > 0 and dampening == 0), f"{wanted}; {received}")
+    wanted = f"{op}: expected no momentum_buffers without momentum"
+    expect(momentum or not momentum_buffers, f"{wanted}; received {len(momentum_buffers)}")
+    buffers = {"momentum_buffers": momentum_buffers} if momentum else {}
+    expect_lists(op, params, grads, **buffers)
 
 
 def _reference(
@@ -72,4 +99,4 @@ def _reference(
             param.sub_(lr * direction)
 
 
-_sgd_step_ = register(Operator(name="sgd_step_", reference=_reference, fake=nothing))
+_sgd_step_ = register(Operator(name="sgd_step_", reference=_reference, fake=nothing, check=_check))

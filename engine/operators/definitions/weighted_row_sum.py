@@ -7,16 +7,31 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.operators.checks import expect, expect_floating, expect_vector, shape_text
+from engine.operators.promotion import promote_under_autocast
 from engine.operators.registration import Operator, register
 
 
 def weighted_row_sum(x: Tensor, weights: Tensor) -> Tensor:
     """y[i] = sum_j x[i, j] * weights[j], for x (rows, columns) and weights (columns,) of one dtype.
 
-    x is read where it lies when its rows or its columns are dense. 16-bit values are added up in float32.
+    x is read where it lies when its rows or its columns are dense. 16-bit values are added up in float32. Under
+    autocast both are taken in the wider of their dtypes.
     """
     result: Tensor = _weighted_row_sum(x, weights)
     return result
+
+
+def _check(x: Tensor, weights: Tensor, op: str = "weighted_row_sum") -> None:
+    expect_floating(op, "x", x)
+    expect(x.dim() == 2, f"{op}: expected x of shape (rows, columns); received {shape_text(x)}")
+    expect_vector(op, "x", x, "weights", weights, x.shape[1], f" one for each column of x {shape_text(x)}")
+
+
+def _check_backward(grad: Tensor, x: Tensor, weights: Tensor) -> None:
+    op = "weighted_row_sum_backward"
+    _check(x, weights, op)
+    expect_vector(op, "x", x, "grad", grad, x.shape[0])
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -76,6 +91,7 @@ _weighted_row_sum = register(
         name="weighted_row_sum",
         reference=_sums,
         fake=lambda x, weights: x.new_empty(x.shape[:1]),
+        check=_check,
         setup_context=_save,
         backward=_backward,
         vmap=_vmap,
@@ -86,8 +102,10 @@ _weighted_row_sum_backward = register(
         name="weighted_row_sum_backward",
         reference=_gradients,
         fake=lambda grad, x, weights: (x.new_empty(x.shape), weights.new_empty(weights.shape)),
+        check=_check_backward,
         setup_context=_save,
         backward=_backward_of_backward,
         vmap=_vmap_backward,
     )
 )
+promote_under_autocast("weighted_row_sum")
