@@ -21,10 +21,7 @@ def in_words(name: str, called: Callable[..., Any], fake: Callable[..., Any]) ->
         except RuntimeError as error:  # also NotImplementedError: no kernel for a layout
             if str(error).startswith(name):
                 raise
-            given = dict(zip((argument.name for argument in arguments), args, strict=False)) | kwargs
-            for argument in arguments:
-                if argument.name in given:
-                    _expect_type(name, argument, given[argument.name], error)
+            _expect_types(name, arguments, args, kwargs, error)
             _expect_memory(name, fake, args, kwargs, error)
             raise
 
@@ -32,7 +29,27 @@ def in_words(name: str, called: Callable[..., Any], fake: Callable[..., Any]) ->
     return operator
 
 
-def _expect_type(name: str, argument: Any, value: Any, error: Exception) -> None:
+def strided_only(name: str, called: Callable[..., Any], compute: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute`, which would take other layouts too, refusing them as PyTorch does for want of a compiled kernel."""
+    arguments = recorded.read_arguments(called.default)  # type: ignore[attr-defined]
+
+    def after_check(*args: Any, **kwargs: Any) -> Any:
+        _expect_types(name, arguments, args, kwargs, None)
+        return compute(*args, **kwargs)
+
+    return after_check
+
+
+def _expect_types(
+    name: str, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception | None
+) -> None:
+    given = dict(zip((argument.name for argument in arguments), args, strict=False)) | kwargs
+    for argument in arguments:
+        if argument.name in given:
+            _expect_type(name, argument, given[argument.name], error)
+
+
+def _expect_type(name: str, argument: Any, value: Any, error: Exception | None) -> None:
     kind = str(argument.type)
     if kind in ("Tensor", "Optional[Tensor]") and not isinstance(value, Tensor) and not (value is None and "O" in kind):
         raise TypeError(f"{name}: expected {argument.name} as a tensor; received {_named(value)}") from error

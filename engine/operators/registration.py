@@ -11,7 +11,7 @@ from torch import Tensor
 
 from engine.operators.derivative import autograd_rule
 from engine.operators.load import NAMESPACE, load
-from engine.operators.refusals import in_words
+from engine.operators.refusals import in_words, strided_only
 
 LIBRARY = torch.library.Library(NAMESPACE, "FRAGMENT")  # type: ignore[no-untyped-call]
 """Holds what is registered for as long as the process lives."""
@@ -71,13 +71,15 @@ class Operator:
 def register(operator: Operator) -> Callable[..., Any]:
     """Register everything that `operator` declares; returns `torch.ops.atlas.<name>`, its errors in words."""
     qualified = f"{NAMESPACE}::{operator.name}"
-    if not load().compiled:
-        torch.library.impl(qualified, "default", _checked(operator.check, operator.reference))
+    compiled = load().compiled  # the operators are defined from here on
+    called: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), operator.name)
+    if not compiled:
+        reference = strided_only(operator.name, called, _checked(operator.check, operator.reference))
+        torch.library.impl(qualified, "default", reference)
     torch.library.register_fake(qualified, _checked(operator.check, operator.fake))
     if operator.backward is not None:
         assert operator.setup_context is not None
-        overload = getattr(getattr(torch.ops, NAMESPACE), operator.name).default
-        rule = autograd_rule(overload, operator.backward, operator.setup_context)
+        rule = autograd_rule(called.default, operator.backward, operator.setup_context)  # type: ignore[attr-defined]
         LIBRARY.impl(operator.name, rule, "Autograd", with_keyset=True)  # type: ignore[no-untyped-call]
     if operator.autocast is not None:
         for device, lower in (("cpu", torch.bfloat16), ("cuda", torch.float16)):
@@ -85,5 +87,4 @@ def register(operator: Operator) -> Callable[..., Any]:
             torch.library.register_autocast(qualified, device, dtype)
     if operator.vmap is not None:
         torch.library.register_vmap(qualified, operator.vmap)
-    called: Callable[..., Any] = getattr(getattr(torch.ops, NAMESPACE), operator.name)
     return in_words(operator.name, called, operator.fake)

@@ -138,6 +138,7 @@ def test_inductor_gives_the_same(case: Case):
     def around(*args: Any) -> Tensor:
         return case.call(*args).transpose(0, 1) * 2 + 1
 
+    torch.compiler.reset()  # every case is one recompilation of the same frame
     compiled = torch.compile(around, fullgraph=True)
     torch.testing.assert_close(compiled(*inputs), around(*inputs))
     upstream = (torch.randn_like(around(*inputs)),)
