@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from engine.operators import adamw_step_, bias_gelu_dropout_residual, gemm, sgd_step_, weighted_row_sum
 from tests.operators.case import Case
 from tests.operators.cases import CASES
 from tests.operators.contract import (
@@ -107,3 +109,59 @@ def test_a_wrong_dtype_is_refused_by_name(case: Case):
     ]
     with pytest.raises(RuntimeError, match=f"^{case.operator}: expected .*; received int32"):
         case.call(*inputs)
+
+
+@pytest.mark.parametrize(
+    "wrong", [torch.ones(2), iter([torch.ones(2)]), [None], None], ids=["tensor", "iterator", "None in it", "None"]
+)
+def test_what_is_no_list_of_tensors_is_refused_by_name(wrong: Any):
+    with pytest.raises(TypeError, match=r"^sgd_step_: expected params as a list of tensors; received "):
+        sgd_step_(wrong, [torch.ones(2)], lr=0.1)
+    with pytest.raises(TypeError, match=r"^adamw_step_: expected exp_avgs as a list of tensors; received "):
+        adamw_step_([torch.ones(2)], [torch.ones(2)], wrong, [torch.ones(2)], step=1)
+
+
+@pytest.mark.parametrize("seed", [1.5, 2**63, -(2**63) - 1, "1"])
+def test_a_seed_that_is_no_int64_is_refused(seed: Any):
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"^bias_gelu_dropout_residual: expected seed as an int of 64 bits"):
+        bias_gelu_dropout_residual(x, x[0], x, seed=seed)
+
+
+def test_a_dampening_that_is_not_finite_is_refused():
+    for dampening in (float("nan"), float("inf")):
+        with pytest.raises(RuntimeError, match=r"^sgd_step_: expected a finite dampening; received "):
+            sgd_step_([torch.ones(2)], [torch.ones(2)], lr=0.1, dampening=dampening)
+
+
+def test_gemm_names_the_shapes_it_was_given():
+    for a, b, said in (
+        ((2, 4, 3), (5, 2), "as many rows as a has columns, 3; received a (2, 4, 3) and b (5, 2)"),
+        ((2, 4, 3), (3, 3, 2), "leading dimensions that broadcast; received a (2, 4, 3) and b (3, 3, 2)"),
+        ((0, 4, 3), (0, 5, 2), "as many rows as a has columns, 3; received a (0, 4, 3) and b (0, 5, 2)"),
+    ):
+        with pytest.raises(RuntimeError, match=f"^gemm: expected .*{re.escape(said)}"):
+            gemm(torch.ones(a), torch.ones(b))
+
+
+def test_a_batch_of_no_matrices_has_the_history_and_dtype_of_others():
+    a, b = torch.ones(0, 4, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    product = gemm(a, b.expand(0, 3, 2))
+    assert product.shape == (0, 4, 2)
+    product.sum().backward()
+    assert a.grad.shape == a.shape
+    assert torch.equal(b.grad, torch.zeros(3, 2))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert gemm(a, b.expand(0, 3, 2)).dtype == torch.bfloat16
+
+
+def test_vmap_over_no_samples_has_their_shape():
+    bias = torch.ones(3)
+    got = torch.vmap(lambda x: bias_gelu_dropout_residual(x, bias, x, seed=1))(torch.ones(0, 2, 3))
+    assert got.shape == (0, 2, 3)
+
+
+def test_weighted_row_sum_takes_the_wider_dtype_under_autocast():
+    x, weights = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(3)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert weighted_row_sum(x, weights).dtype == torch.float32

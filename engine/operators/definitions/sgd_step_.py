@@ -32,7 +32,9 @@ def sgd_step_(
     bfloat16 and float16, mixed as you like. The buffers may also be one 1-d tensor for parameters of one dtype, laid
     out as `engine.operators.flat_state` says. RuntimeError for lists that do not match or share memory.
     """
-    if not len(params) and not len(grads):  # no tensor, no device to choose by
+    if all(
+        isinstance(tensors, list | tuple) and not tensors for tensors in (params, grads)
+    ):  # no tensor, no device to choose by
         return
     with torch.no_grad():
         _sgd_step_(
