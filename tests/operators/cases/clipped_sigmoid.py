@@ -22,7 +22,8 @@ class HandWritten(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(ctx.beta * x)
-        return grad * torch.clamp(ctx.beta * s * (1 - s), -ctx.clip, ctx.clip), None, None
+        rest = torch.sigmoid(-ctx.beta * x)  # 1 - s without its cancellation
+        return grad * torch.clamp(ctx.beta * s * rest, -ctx.clip, ctx.clip), None, None
 
 
 def case(label: str, beta: float, clip: float, **facts: Any) -> Case:

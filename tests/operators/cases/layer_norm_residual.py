@@ -28,6 +28,7 @@ CASES = (
         reference=with_sum,
         inputs=inputs,
         differentiable=(0, 1, 2, 3),
+        relative=8.0,
     ),
     Case(
         operator="layer_norm_residual",
@@ -36,6 +37,7 @@ CASES = (
         reference=without_sum,
         inputs=inputs,
         differentiable=(0, 1, 2, 3),
+        relative=8.0,
         vmap=True,
     ),
 )
