@@ -104,6 +104,7 @@ def failures_at_the_extremes(path: Path, tag: str = "") -> list[str]:
     """
     query = {"model": TITLES[tag]} if tag else {}
     shown = widgets(open_page(path, **query))
+    query |= {key: str(one.min) for key, one in shown.items() if key.endswith(".rounds")}  # what is measured, briefly
     turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
     failed = []
     for key, values in turned.items():
