@@ -13,14 +13,18 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_its_python_runs_as_written():
-    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
-    assert blocks
-    for block in blocks:
-        done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, done.stderr[-2000:]
-        # x * (x + 7): x twice, one sum; saved are x and x + 7, three float32 each
-        assert "SumBackward0" in done.stdout
-        assert done.stdout.strip().endswith(" 24")
+    printed = [_printed(block) for block in re.findall(r"```python\n(.*?)```", README, re.S)]
+    graph, operators = printed
+    # x * (x + 7): x twice, one sum; saved are x and x + 7, three float32 each
+    assert "SumBackward0" in graph
+    assert graph.endswith(" 24")
+    assert operators == "torch.Size([4, 8]) torch.Size([4, 8])"
+
+
+def _printed(block: str) -> str:
+    done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
 
 
 def test_its_links_lead_to_files():
