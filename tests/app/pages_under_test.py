@@ -97,10 +97,10 @@ def named(value: Path | str) -> str:
     return page_id(value) if isinstance(value, Path) else value
 
 
-def failures_at_the_extremes(path: Path, tag: str = "") -> list[str]:
+def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = False) -> list[str]:
     """One control at a time, on the model `tag` where the page shows models; what went wrong in words.
 
-    The controls that every model shares are turned on one model only.
+    The controls that every model shares are turned on one model only. `only_ends` takes the first and the last value.
     """
     query = {"model": TITLES[tag]} if tag else {}
     shown = widgets(open_page(path, **query))
@@ -108,7 +108,7 @@ def failures_at_the_extremes(path: Path, tag: str = "") -> list[str]:
     turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
     failed = []
     for key, values in turned.items():
-        for value in values:
+        for value in dict.fromkeys((values[0], values[-1])) if only_ends and values else values:
             app = open_page(path, **query)
             widgets(app)[key].set_value(value)
             run_to_the_end(app)
