@@ -108,7 +108,7 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
     turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
     failed = []
     for key, values in turned.items():
-        for value in dict.fromkeys((values[0], values[-1])) if only_ends and values else values:
+        for value in values[:1] + values[1:][-1:] if only_ends else values:
             app = open_page(path, **query)
             widgets(app)[key].set_value(value)
             run_to_the_end(app)
