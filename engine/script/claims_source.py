@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 
+from engine.script.source import closure, imports_of, names_in, text_of
+
 ENTRIES = ("unavailable", "counts", "calls", "pairs", "notes")
-_TOOL_COMMENT = re.compile(r"  # (type: ignore|noqa).*$", re.MULTILINE)
 Imports = set[tuple[str, str, str]]
 PUBLIC = {("engine.recorded", "DispatchMode"): ("torch.utils._python_dispatch", "TorchDispatchMode", "DispatchMode")}
 """Names of the project's adapter to PyTorch, as PyTorch calls them."""
@@ -40,10 +40,10 @@ def cut_out(module: str) -> Cut:
 def _add(module: str, wanted: set[str], cut: Cut, seen: set[tuple[str, str]]) -> None:
     tree, lines = _parsed(module)
     defined = {name: node for node in tree.body for name in _names_of(node)}
-    needed = _closure(wanted & defined.keys(), defined)
-    used = set().union(*(_used_in(defined[name]) for name in needed), wanted)
+    needed = closure(wanted & defined.keys(), defined)
+    used = set().union(*(names_in(defined[name]) for name in needed), wanted)
     for node in tree.body:
-        for source, name, alias in _imports_of(node):
+        for source, name, alias in imports_of(node):
             if (alias or name or source.split(".")[0]) not in used or source == "__future__":
                 continue
             if source.split(".")[:2] == ["engine", "operators"]:
@@ -58,7 +58,7 @@ def _add(module: str, wanted: set[str], cut: Cut, seen: set[tuple[str, str]]) ->
         place = (module, str(node.lineno))
         if place not in seen:
             seen.add(place)
-            cut.definitions.append(_TOOL_COMMENT.sub("", _text_of(node, lines)))
+            cut.definitions.append(text_of(node, lines))
 
 
 @lru_cache
@@ -76,31 +76,3 @@ def _names_of(node: ast.stmt) -> list[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return [inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)]
     return [name for inner in node.body for name in _names_of(inner)] if isinstance(node, ast.With) else []
-
-
-def _closure(wanted: set[str], defined: dict[str, ast.stmt]) -> set[str]:
-    needed, waiting = set(), [*wanted]
-    while waiting:
-        current = waiting.pop()
-        if current not in needed:
-            needed.add(current)
-            waiting += _used_in(defined[current]) & defined.keys()
-    return needed
-
-
-def _used_in(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def _imports_of(node: ast.stmt) -> list[tuple[str, str, str]]:
-    if isinstance(node, ast.Import):
-        return [(alias.name, "", alias.asname or "") for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [(node.module or "", alias.name, alias.asname or "") for alias in node.names]
-    return []
-
-
-def _text_of(node: ast.stmt, lines: list[str]) -> str:
-    decorators = node.decorator_list if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return "\n".join(lines[first - 1 : node.end_lineno])

@@ -15,6 +15,7 @@ from engine.operator_ladder.spec import (
     OperatorSweepSpec,
     RooflineSpec,
 )
+from engine.script.source import names_in
 
 AnySpec = OperatorLadderSpec | CompiledOperatorLadderSpec | OperatorSweepSpec | RooflineSpec | OperatorChecksSpec
 
@@ -103,9 +104,9 @@ ALWAYS = ("import time", "from functools import partial", "from statistics impor
 def _header(operator: str, body: str) -> tuple[list[str], list[str]]:
     """(imports, constants) of the operator's file that `body` uses, and what the script itself needs."""
     tree = ast.parse(_text_of(operator)).body
-    used = _names_in(ast.parse(body))
-    constants = [node for node in tree if isinstance(node, ast.Assign) and _names_in(node) & used]
-    used = used.union(*map(_names_in, constants))
+    used = names_in(ast.parse(body))
+    constants = [node for node in tree if isinstance(node, ast.Assign) and names_in(node) & used]
+    used = used.union(*map(names_in, constants))
     kept = [n for n in (*tree, *ast.parse("\n".join(ALWAYS)).body) if isinstance(n, ast.Import | ast.ImportFrom)]
     imports = {ast.unparse(node) for node in kept if {alias.asname or alias.name for alias in node.names} & used}
     return _sorted_imports(imports), [ast.unparse(node) for node in constants]
@@ -114,10 +115,6 @@ def _header(operator: str, body: str) -> tuple[list[str], list[str]]:
 MISSING = """\
 except ModuleNotFoundError as missing:
     raise SystemExit(f"{missing}: run this in the project's folder, or set PYTHONPATH to it.") from missing"""
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
 
 
 def _sorted_imports(lines: set[str]) -> list[str]:

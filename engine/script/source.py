@@ -25,13 +25,13 @@ def class_source(module: str, name: str) -> SourceText:
     text = resources.files("engine.models").joinpath(f"{module}.py").read_text(encoding="utf-8")
     tree = ast.parse(text)
     defined = {_name_of(node): node for node in tree.body if _name_of(node)}
-    needed = _closure(name, defined)
+    needed = closure({name}, defined)
     kept = [node for node in tree.body if _name_of(node) in needed]
-    used = set().union(*(_names_in(node) for node in kept))
+    used = set().union(*(names_in(node) for node in kept))
     lines = text.splitlines()
     return SourceText(
-        tuple(entry for node in tree.body for entry in _imports_of(node) if (entry[2] or entry[1] or entry[0]) in used),
-        tuple(_TOOL_COMMENT.sub("", _text_of(node, lines)) for node in kept),
+        tuple(entry for node in tree.body for entry in imports_of(node) if (entry[2] or entry[1] or entry[0]) in used),
+        tuple(text_of(node, lines) for node in kept),
     )
 
 
@@ -43,21 +43,24 @@ def _name_of(node: ast.stmt) -> str:
     return ""
 
 
-def _closure(name: str, defined: dict[str, ast.stmt]) -> set[str]:
-    needed, waiting = set(), [name]
+def closure(wanted: set[str], defined: dict[str, ast.stmt]) -> set[str]:
+    """`wanted` and every name of `defined` that they refer to, directly or through others."""
+    needed, waiting = set(), [*wanted]
     while waiting:
         current = waiting.pop()
         if current not in needed:
             needed.add(current)
-            waiting += _names_in(defined[current]) & defined.keys()
+            waiting += names_in(defined[current]) & defined.keys()
     return needed
 
 
-def _names_in(node: ast.AST) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
+    """The names that `node` refers to or assigns."""
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def _imports_of(node: ast.stmt) -> list[tuple[str, str, str]]:
+def imports_of(node: ast.stmt) -> list[tuple[str, str, str]]:
+    """(module, name, alias) of an import statement, name "" for a plain import; nothing of another statement."""
     if isinstance(node, ast.Import):
         return [(alias.name, "", alias.asname or "") for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -65,7 +68,8 @@ def _imports_of(node: ast.stmt) -> list[tuple[str, str, str]]:
     return []
 
 
-def _text_of(node: ast.stmt, lines: list[str]) -> str:
+def text_of(node: ast.stmt, lines: list[str]) -> str:
+    """A statement as it is written, with its decorators and without comments meant for linters."""
     decorators = node.decorator_list if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    return "\n".join(lines[first - 1 : node.end_lineno])
+    return _TOOL_COMMENT.sub("", "\n".join(lines[first - 1 : node.end_lineno]))
