@@ -13,6 +13,7 @@ from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, build_tree
 from engine.figures.labels import Labels, Marker, Text
+from engine.figures.payload import pack
 from engine.figures.units import format_count
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
@@ -24,6 +25,8 @@ class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     `lines` are small print under `title`, `leaves` one marker per use of a leaf, `outputs` names of traced outputs,
     `empty` the numbers of empty slots, `mark` "added", "removed" (something inside is gone since A) or "".
+    `first` and `last` (exclusive) are positions in the forward order of boxes, `changes` what differs from run A in
+    words, `gradient_norm` the norm of what its leaves received, where known.
     """
 
     address: str
@@ -45,12 +48,17 @@ class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
     mark: str
     tooltip: tuple[str, ...]
     stacked: bool
+    first: int = 0
+    last: int = 0
+    changes: tuple[str, ...] = ()
+    gradient_norm: float | None = None
 
 
 class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One or more edges between two boxes, by index: cubic segments, how many edges, and what they carry in words.
 
-    `outputs` is "#2" beside the producing box when the edges come from other outputs than its first.
+    `outputs` is "#2" beside the producing box when the edges come from other outputs than its first, `label` the shape
+    that flows, drawn along the curve when there is room.
     """
 
     source: int
@@ -60,10 +68,23 @@ class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
     lines: tuple[str, ...]
     mark: str
     outputs: str = ""
+    label: str = ""
+
+
+class ModuleRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One line of the module tree: path, class, autograd nodes and saved bytes of it and all below."""
+
+    path: str
+    type: str
+    nodes: int
+    saved_bytes: int
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything to draw. Frames come first in `boxes`, outermost first; `members` maps addresses to node ids."""
+    """Everything to draw. Frames come first in `boxes`, outermost first; `members` maps addresses to node ids.
+
+    `selected` is the address a link points at, `modules` the module tree in the order of the model.
+    """
 
     boxes: tuple[Box, ...]
     wires: tuple[Wire, ...]
@@ -81,6 +102,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     summary: str
     members: dict[str, tuple[int, ...]]
+    selected: str = ""
+    modules: tuple[ModuleRow, ...] = ()
 
 
 def build_scene(
@@ -134,11 +157,15 @@ def toggled(view: GraphView, scene: Scene, address: str) -> GraphView:
     return msgspec.structs.replace(view, expanded=(*scene.expanded, address))
 
 
+ROWS = {"boxes": Box, "wires": Wire, "leaves": Marker, "modules": ModuleRow}
+"""What the canvas gets as rows of fields, whose names it is told once."""
+
+
 def encode_scene(scene: Scene) -> bytes:
-    """The scene as compact JSON for the canvas; member lists stay here."""
-    fields = {"boxes": Box.__struct_fields__, "wires": Wire.__struct_fields__, "leaves": Marker.__struct_fields__}
+    """The scene for the canvas; member lists stay here."""
     names = [name for name in Scene.__struct_fields__ if name != "members"]
-    return msgspec.json.encode({"fields": fields} | {name: getattr(scene, name) for name in names})
+    fields = {name: row.__struct_fields__ for name, row in ROWS.items()}
+    return pack({"fields": fields} | {name: getattr(scene, name) for name in names})
 
 
 def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> Item:
@@ -188,6 +215,8 @@ def _box(
         mark="removed" if gone else "" if is_open else labels.mark(item),
         tooltip=text.tooltip,
         stacked=item.role in ("repeat", "chunk", "step"),
+        first=item.first,
+        last=item.last,
     )
 
 

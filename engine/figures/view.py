@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-ColourBy = Literal["kind", "saved bytes", "dtype", "module"]
+ColourBy = Literal["kind", "saved bytes", "dtype", "device", "module", "gradient norm"]
 Direction = Literal["forward", "backward"]
 
 
@@ -15,6 +15,7 @@ class GraphView(msgspec.Struct, frozen=True, kw_only=True):
 
     `legible_in` (width, height in pixels) opens less, until the whole picture can be read at that size.
     Named groups open latest first until `ceiling_boxes` show; the rest stay closed and the scene says so.
+    `inside` draws only what is in the group of that address. `show_removed` draws nodes that only run A has, as ghosts.
     """
 
     expanded: tuple[str, ...] | None = None
@@ -28,6 +29,8 @@ class GraphView(msgspec.Struct, frozen=True, kw_only=True):
     ceiling_boxes: int = 300
     columns: bool = True
     legible_in: tuple[int, int] | None = None
+    inside: str = ""
+    show_removed: bool = True
 
     def __post_init__(self) -> None:
         for name, low, high in (("maximum_boxes", 1, 5000), ("ceiling_boxes", 40, 5000)):

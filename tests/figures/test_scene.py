@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.figures.payload import unpack
 from engine.figures.scene import build_scene, encode_scene, toggled
 from engine.figures.view import GraphView
 from engine.graph.spec import Graph, Root
@@ -191,7 +191,7 @@ def test_hostile_names_stay_text(name):
     )
     for view in (GraphView(), GraphView(expanded=()), GraphView(fold_leaves=False, colour_by="module")):
         scene = build_scene(made, view, types={name: name})
-        decoded = json.loads(encode_scene(scene))
+        decoded = unpack(encode_scene(scene))[0]
         assert len(decoded["boxes"]) == len(scene.boxes)
         assert all(len(word) <= 100 for box in scene.boxes for word in (box.title, *box.lines, *box.tooltip[:2]))
         assert all(box.width <= 260 for box in scene.boxes if box.role != "frame")
@@ -203,7 +203,7 @@ def test_nothing_to_draw_says_why():
     assert scene.summary == "nothing to draw: made under no_grad"
     assert scene.boxes == scene.wires == ()
     assert scene.notes == ("loss: made under no_grad",)
-    json.loads(encode_scene(scene))
+    unpack(encode_scene(scene))[0]
 
 
 def test_views_refuse_nonsense():

@@ -1,11 +1,24 @@
 // The scene that Python sends: rows of fields become objects, with paths and neighbours worked out once.
 
+const COLUMN_TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
+
+// JSON for structure and words, then typed columns; see engine/figures/payload.py.
+function unpack(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
+  const content = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const start = Math.ceil((4 + length) / 8) * 8;
+  const own = bytes.slice(start).buffer; // typed arrays want aligned memory
+  const columns = Object.entries(content.columns).map(([name, [dtype, offset, count]]) => [name, new COLUMN_TYPES[dtype](own, offset, count)]);
+  return { ...content, columns: Object.fromEntries(columns) };
+}
+
 function decodeScene(bytes) {
-  const scene = JSON.parse(new TextDecoder().decode(bytes));
+  const scene = unpack(bytes);
   const rows = (names, list) => list.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
-  const { boxes, wires, leaves } = scene.fields;
+  const { boxes, wires, leaves, modules } = scene.fields;
   scene.boxes = rows(boxes, scene.boxes);
   scene.wires = rows(wires, scene.wires);
+  scene.modules = rows(modules, scene.modules);
   scene.byAddress = new Map();
   scene.boxes.forEach((box, index) => {
     box.index = index;
