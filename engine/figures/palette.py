@@ -60,6 +60,7 @@ MARKS: dict[str, str] = {
     "hourglass": "M1 0H9L6 5L9 10H1L4 5Z",
     "half": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 2A3 3 0 0 0 5 8Z",
     "question": "M2 3A3 3 0 1 1 6 5.8V7H4V4.6A1.2 1.2 0 1 0 3.8 3ZM4 8H6V10H4Z",
+    "delta": "M5 .4L9.9 9.6H.1ZM5 4L2.9 8H7.1Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -107,6 +108,9 @@ _MEANINGS = (
     Meaning("empty", "empty slot", "#5d6b7c", "#93a1b3", "stub"),
     Meaning("added", "added since A", "#007f8a", "#3fd0da", "plus"),
     Meaning("removed", "removed since A", "#a3243f", "#ff8298", "minus"),
+    Meaning("changed", "changed since A", "#8a6a00", "#f0c43a", "delta"),
+    Meaning("no_gradient", "no gradient", "#5d6b7c", "#93a1b3", "ring"),
+    Meaning("zero_gradient", "gradient is exactly 0", "#8a6a00", "#e6c229", "minus"),
     Meaning("gap", "memory that no index reads", "#5d6b7c", "#93a1b3", "brackets", hatched=True),
     Meaning("overlap", "memory that several indices read", "#b85300", "#ff9a52", "two_squares"),
     Meaning("duplicate", "entries that share a place", "#b03a7c", "#ee8fc1", "two_squares"),
