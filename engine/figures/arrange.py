@@ -9,7 +9,7 @@ from engine.figures.fold import Folded
 from engine.figures.hierarchy import Item, expand_automatically, expand_named
 from engine.figures.labels import Labels
 from engine.figures.view import GraphView
-from engine.figures.wires import Bundle, bundle_wires
+from engine.figures.wires import Wired, bundle_wires
 from engine.graph.spec import Graph
 
 ASPECTS = (1.75, 2.8, 4.2)
@@ -30,7 +30,7 @@ class Arranged(NamedTuple):
     opened: frozenset[str]
     refused: int
     visible: list[Item]
-    bundles: list[Bundle]
+    wired: Wired
     picture: Picture
 
 
@@ -59,8 +59,8 @@ def _place(
 ) -> Arranged:
     visible = _visible(root, opened)
     labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
-    bundles = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
-    wires = [(bundle.source, bundle.target) for bundle in bundles]
+    wired = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
+    wires = [(bundle.source, bundle.target) for bundle in wired.bundles]
     aspects = (0.0,) if not view.columns else ASPECTS[:1] if len(visible) > MANY else ASPECTS
     pictures = [
         compose(
@@ -78,7 +78,7 @@ def _place(
     for wider in pictures[1:]:
         if _zoom(wider, view.legible_in or PAGE) > GAIN * _zoom(picture, view.legible_in or PAGE):
             picture = wider
-    return Arranged(opened, refused, visible, bundles, picture)
+    return Arranged(opened, refused, visible, wired, picture)
 
 
 def _visible(root: Item, opened: frozenset[str]) -> list[Item]:

@@ -234,6 +234,11 @@ def groups_of(root: Item) -> dict[str, Item]:
     return {item.address: item for item in _preorder(root) if item.children and item is not root}
 
 
+def inside(root: Item, address: str) -> Item | None:
+    """The group of that address as a root of its own; the whole tree for "", None when there is no such group."""
+    return groups_of(root).get(address) if address else root
+
+
 def expand_automatically(root: Item, budget: int) -> frozenset[str]:
     """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example."""
     opened: set[str] = set()

@@ -11,12 +11,12 @@ from engine.figures.colours import Colour, Colouring, choose_colours
 from engine.figures.compound import Picture
 from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
-from engine.figures.hierarchy import Item, build_tree
+from engine.figures.hierarchy import Item, build_tree, inside
 from engine.figures.labels import Labels, Marker, Text
 from engine.figures.payload import pack
-from engine.figures.units import format_count
+from engine.figures.units import format_count, shorten
 from engine.figures.view import GraphView
-from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
+from engine.figures.wires import Bundle, Wired, output_numbers, wire_lines, wire_note
 from engine.graph.spec import Graph
 
 
@@ -122,17 +122,18 @@ def build_scene(
     toggles = FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies)
     folded = fold(graph, toggles, kinds)
     names = addresses(graph, folded.keys)
-    root = _tree(graph, folded, names, view)
+    tree = _tree(graph, folded, names, view)
+    root = inside(tree, view.inside) or tree
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
     arranged = arrange(graph, folded, labels, root, view)
-    opened, visible, bundles, picture = arranged.opened, arranged.visible, arranged.bundles, arranged.picture
+    opened, visible, picture = arranged.opened, arranged.visible, arranged.picture
     closed = [item for item in visible if item.address not in opened]
     colouring = choose_colours(graph, labels, closed, view.colour_by)
     removed = removed_per_group(graph, pinned, names)
     boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed) for item in visible)
     return Scene(
         boxes=boxes,
-        wires=_wires(graph, labels, bundles, picture, boxes, view),
+        wires=_wires(graph, labels, arranged.wired.bundles, picture, boxes, view),
         width=round(picture.width, 1),
         height=round(picture.height, 1),
         colours=colouring.colours,
@@ -144,7 +145,7 @@ def build_scene(
         edges_total=len(graph.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=tuple(removed.get("", ())),
-        notes=_notes(graph, view, arranged.refused),
+        notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not tree, arranged.wired)),
         summary=_summary(graph, boxes),
         members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
     )
@@ -242,6 +243,16 @@ def _notes(graph: Graph, view: GraphView, refused: int) -> tuple[str, ...]:
         limit = max(view.ceiling_boxes, view.maximum_boxes)
         notes.append(f"{refused} more groups stay closed: at most {limit} boxes are drawn. Close some first.")
     return tuple(notes)
+
+
+def _around(view: GraphView, found: bool, wired: Wired) -> tuple[str, ...]:
+    """What a picture of one group's inside leaves out."""
+    if not view.inside:
+        return ()
+    if not found:
+        return (f"There is no group {shorten(view.inside, 80)} in this graph; all of it is drawn.",)
+    crossing = f"{format_count(wired.entering)} edges that enter it and {format_count(wired.leaving)} that leave it"
+    return (f"Only the inside of {shorten(view.inside, 80)} is drawn, without {crossing}.",)
 
 
 def _summary(graph: Graph, boxes: tuple[Box, ...]) -> str:

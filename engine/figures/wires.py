@@ -24,23 +24,36 @@ class Bundle(msgspec.Struct, frozen=True):
     edges: tuple[Edge, ...]
 
 
-def bundle_wires(graph: Graph, folded: Folded, visible: Sequence[Item]) -> list[Bundle]:
+class Wired(msgspec.Struct, frozen=True):
+    """Bundles between visible boxes; `entering` and `leaving` count edges whose other end is in no visible box."""
+
+    bundles: list[Bundle]
+    entering: int
+    leaving: int
+
+
+def bundle_wires(graph: Graph, folded: Folded, visible: Sequence[Item]) -> Wired:
     """Group the graph's edges by the boxes that show their ends; edges inside one box are dropped."""
     shown = {}
     for item in visible:
         for box in folded.order[item.first : item.last]:
             shown[box] = item
     found: dict[tuple[str, str], tuple[Item, Item, list[Edge]]] = {}
+    entering = leaving = 0
     for number, edge in enumerate(graph.edges):
         if edge.target is None:
             continue
         producer = folded.uses.get(number, folded.host[edge.target])
         if producer == -1:
             continue
-        source, target = shown[producer], shown[folded.host[edge.source]]
-        if source is not target:
+        source, target = shown.get(producer), shown.get(folded.host[edge.source])
+        if source is None or target is None:
+            entering += target is not None
+            leaving += source is not None
+        elif source is not target:
             found.setdefault((source.address, target.address), (source, target, []))[2].append(edge)
-    return [Bundle(source, target, tuple(edges)) for source, target, edges in found.values()]
+    bundles = [Bundle(source, target, tuple(edges)) for source, target, edges in found.values()]
+    return Wired(bundles, entering, leaving)
 
 
 def wire_lines(graph: Graph, bundle: Bundle) -> tuple[str, ...]:

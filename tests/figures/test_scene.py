@@ -218,3 +218,37 @@ def test_colours_by_bytes_and_dtype_name_what_they_show():
     assert any(label.startswith("up to ") for label in labels)
     by_dtype = build_scene(linear_relu(), GraphView(colour_by="dtype"))
     assert "float32" in [by_dtype.colours[i].label for i in by_dtype.legend]
+
+
+def test_inside_a_group_only_its_boxes_are_drawn_and_crossing_edges_are_counted():
+    # Forward: a (m.x), b (m.x), c (m.x), then d outside; d also uses a.
+    made = graph(
+        [
+            node(0, "SumBackward0", sequence=3),
+            node(1, "AddBackward0", "m.x", sequence=2),
+            node(2, "MulBackward0", "m.x", sequence=1),
+            node(3, "ReluBackward0", "m.x", sequence=0),
+        ],
+        [(0, 0, 1), (0, 1, 3), (1, 0, 2), (2, 0, 3)],
+    )
+    scene = build_scene(made, GraphView(inside="m.x"))
+    assert [box.title for box in scene.boxes] == ["Relu", "Mul", "Add"]
+    assert {(wire.source, wire.target) for wire in scene.wires} == {(0, 1), (1, 2)}
+    assert scene.notes == ("Only the inside of m.x is drawn, without 0 edges that enter it and 2 that leave it.",)
+
+
+@given(random_graphs(60), VIEWS)
+@settings(deadline=None, max_examples=20)
+def test_inside_any_group_everything_of_it_can_be_opened(made, view):
+    view = msgspec.structs.replace(view, ceiling_boxes=5000, expanded=())
+    for group in [box for box in build_scene(made, view).boxes if box.role == "group"]:
+        within = build_scene(made, msgspec.structs.replace(view, inside=group.address))
+        held = {n for box in within.boxes for n in within.members[box.address]}
+        assert len(held) == group.nodes
+        assert group.address not in {box.address for box in within.boxes}
+
+
+def test_an_unknown_group_draws_the_whole_graph_and_says_so():
+    scene = build_scene(linear_relu(), GraphView(inside="no such"))
+    assert len(scene.boxes) == 3
+    assert scene.notes == ("There is no group no such in this graph; all of it is drawn.",)
