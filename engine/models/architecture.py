@@ -134,6 +134,14 @@ class TiedLoop(Architecture, frozen=True, kw_only=True, tag="tied_loop"):
     width: Annotated[int, Meta(ge=1, le=2048)] = 32
 
 
+class Chain(Architecture, frozen=True, kw_only=True, tag="chain"):
+    """A Linear, then a long chain of elementwise functions: as many autograd nodes as one likes."""
+
+    operations: Annotated[int, Meta(ge=1, le=100_000)] = 300
+    function: Literal["sin", "tanh", "neg", "mixed"] = "sin"
+    width: Annotated[int, Meta(ge=1, le=2048)] = 8
+
+
 class Embedding(Architecture, frozen=True, kw_only=True, tag="embedding"):
     """Embedding lookup with repeated indices and a linear head; dense or sparse gradient."""
 
@@ -198,7 +206,18 @@ class Expression(Architecture, frozen=True, kw_only=True, tag="expression"):
 
 
 AnyArchitecture = (
-    Mlp | DynamicBlock | LinearStack | ResNet | ConvNet | Gpt | Recurrent | TiedLoop | Embedding | TwoTower | Expression
+    Mlp
+    | DynamicBlock
+    | LinearStack
+    | ResNet
+    | ConvNet
+    | Gpt
+    | Recurrent
+    | TiedLoop
+    | Chain
+    | Embedding
+    | TwoTower
+    | Expression
 )
 
 

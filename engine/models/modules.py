@@ -6,6 +6,7 @@ from torch import nn
 
 from engine.models import expression
 from engine.models.architecture import AnyArchitecture, Expression, constructor_arguments
+from engine.models.chain import Chain
 from engine.models.conv_net import ConvNet
 from engine.models.dynamic_block import DynamicBlock
 from engine.models.embedding import Embedding
@@ -19,7 +20,19 @@ from engine.models.two_tower import TwoTower
 
 _MODULES: dict[str, type[nn.Module]] = {
     module.__name__: module
-    for module in (ConvNet, DynamicBlock, Embedding, Gpt, LinearStack, Mlp, Recurrent, ResNet, TiedLoop, TwoTower)
+    for module in (
+        Chain,
+        ConvNet,
+        DynamicBlock,
+        Embedding,
+        Gpt,
+        LinearStack,
+        Mlp,
+        Recurrent,
+        ResNet,
+        TiedLoop,
+        TwoTower,
+    )
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.models.architecture import (
     AnyArchitecture,
+    Chain,
     ConvNet,
     DynamicBlock,
     Embedding,
@@ -36,7 +37,7 @@ def block_count(architecture: AnyArchitecture) -> int:
             return 2
         case DynamicBlock():
             return 1
-        case Embedding() | Expression():
+        case Chain() | Embedding() | Expression():
             return 0
 
 
@@ -61,6 +62,8 @@ def parameter_groups(architecture: AnyArchitecture) -> tuple[str, ...]:
             return (*_listed("blocks", architecture.layers), "head")
         case TiedLoop():
             return ("step",)
+        case Chain():
+            return ("start",)
         case Embedding():
             return ("table", "head")
         case TwoTower():
@@ -114,6 +117,8 @@ def _describe_small(architecture: AnyArchitecture) -> str:
             return f"{name} {layers} x {width}, T={steps}" + (", fused" if fused else "")
         case TiedLoop(steps=steps, width=width):
             return f"One Linear {width}, {steps} times"
+        case Chain(operations=operations, function=function):
+            return f"Chain of {operations:,} {'functions' if function == 'mixed' else function}"
         case Embedding(vocabulary=vocabulary, width=width, sparse=sparse):
             return f"Embedding {vocabulary} x {width}, {'sparse' if sparse else 'dense'} gradient"
         case TwoTower(width=width):

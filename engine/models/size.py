@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.models.architecture import (
     AnyArchitecture,
+    Chain,
     ConvNet,
     DynamicBlock,
     Embedding,
@@ -46,7 +47,7 @@ def parameter_count(architecture: AnyArchitecture) -> int:
         case Recurrent(cell=cell, width=w, layers=layers):
             gates = {"lstm": 4, "hand_written_lstm": 4, "gru": 3}.get(cell, 1)
             return layers * gates * 2 * linear_size(w, w) + linear_size(w, CLASSES)
-        case TiedLoop(width=w):
+        case TiedLoop(width=w) | Chain(width=w):
             return linear_size(w, w)
         case Embedding(vocabulary=v, width=w):
             return v * w + linear_size(w, CLASSES)
@@ -103,6 +104,8 @@ def small_elements(architecture: AnyArchitecture) -> int | None:
             return 6 * depth * max(w, i) + i + 4 * o
         case LinearStack(layers=steps, width=w) | TiedLoop(steps=steps, width=w):
             return 6 * (steps + 1) * w
+        case Chain(operations=operations, width=w):
+            return (operations + 2) * w
         case DynamicBlock(width=w) | TwoTower(width=w):
             return 6 * 4 * (w + CLASSES)
         case Embedding(width=w, tokens=tokens):

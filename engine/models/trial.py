@@ -11,13 +11,14 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from engine.models.architecture import AnyArchitecture, ConvNet, Gpt, LinearStack, Mlp, Recurrent, TiedLoop
+from engine.models.architecture import AnyArchitecture, Chain, ConvNet, Gpt, LinearStack, Mlp, Recurrent, TiedLoop
 from engine.models.loss import model_loss
 from engine.models.modules import module_for
 from engine.models.spec import ModelSpec, block_count
 
 TRIAL_BLOCKS = 3  # the first, one to repeat, the last
 TRIAL_STEPS = 4  # twice this is measured too: bytes grow by the same amount per step
+TRIAL_CYCLE = 3  # functions that a mixed chain takes in turn
 
 
 @dataclass
@@ -47,6 +48,12 @@ def measure_trial(spec: ModelSpec) -> Trial:
             spec, msgspec.structs.replace(a, steps=2 * TRIAL_STEPS, layers=min(a.layers, TRIAL_BLOCKS))
         )
         trial = _extend_time(few, more, (a.steps - TRIAL_STEPS) / TRIAL_STEPS)
+    elif isinstance(a, Chain) and a.operations > 2 * TRIAL_CYCLE:
+        short = TRIAL_CYCLE + a.operations % TRIAL_CYCLE  # ends with the same function
+        few, more = (
+            _forward_on_meta(spec, msgspec.structs.replace(a, operations=short + more)) for more in (0, TRIAL_CYCLE)
+        )
+        trial = _extend_time(few, more, (a.operations - short) / TRIAL_CYCLE)
     else:
         trial = _forward_on_meta(spec, _shortened(a))
     missing = block_count(a) - len(trial.block_bytes)

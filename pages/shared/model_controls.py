@@ -23,6 +23,7 @@ TITLES = {
     "gpt": "GPT blocks",
     "recurrent": "Recurrent over time",
     "tied_loop": "Tied weight loop",
+    "chain": "Chain of functions",
     "embedding": "Embedding",
     "two_tower": "Two inputs, two outputs",
     "expression": "Tensor expression",

@@ -7,6 +7,7 @@ from typing import get_args, get_type_hints
 from engine.models.spec import (
     EXPRESSIONS,
     AnyArchitecture,
+    Chain,
     ConvNet,
     DynamicBlock,
     Embedding,
@@ -40,6 +41,7 @@ NETWORKS: tuple[AnyArchitecture, ...] = (
     *(Recurrent(cell=cell, steps=5, width=8, layers=2) for cell in CELLS),
     Recurrent(cell="lstm", steps=5, width=8, fused=True),
     TiedLoop(steps=4, width=8),
+    *(Chain(operations=11, width=8, function=function) for function in ("sin", "mixed")),
     Embedding(vocabulary=20, width=8, tokens=6),
     Embedding(vocabulary=20, width=8, tokens=6, sparse=True),
     TwoTower(width=8),

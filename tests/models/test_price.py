@@ -14,6 +14,7 @@ from engine.models.price import SMALL_BYTES, checkpointed_bytes, gradient_bytes
 from engine.models.size import parameter_count
 from engine.models.spec import (
     AnyArchitecture,
+    Chain,
     Embedding,
     Expression,
     Gpt,
@@ -36,6 +37,7 @@ LONGER = (
     Gpt(layers=5, heads=2, width=32, sequence=16, vocabulary=50, dropout=0.1),
     Gpt(layers=5, heads=2, width=32, sequence=16, vocabulary=50, attention="explicit"),
     TiedLoop(steps=50, width=8),
+    *(Chain(operations=100, width=8, function=function) for function in ("sin", "tanh", "neg", "mixed")),
     *(Recurrent(cell=cell, steps=37, width=8, layers=5) for cell in CELLS),
 )
 
