@@ -1,59 +1,27 @@
-"""Files made of a graph or its picture: SVG, DOT, JSON, CSV. Every name is escaped; nothing refers to the network."""
+"""Files made of a graph: JSON and CSV, and its totals. DOT is in graph_dot, pictures are in svg."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from engine.figures.fold import addresses, box_kind, forward_order, is_leaf, leaf_name
-from engine.figures.palette import meaning
-from engine.figures.svg import UNPRINTABLE, scene_svg
-from engine.figures.units import format_bytes, format_shape, shorten
-from engine.graph.spec import Graph, Node
+from engine.figures import schema
+from engine.figures.fold import addresses, forward_order
+from engine.figures.graph_dot import dot_quoted, graph_dot
+from engine.figures.svg import scene_svg
+from engine.figures.units import format_bytes
+from engine.graph.spec import Edge, Graph, Leaf, ModuleCall, Node
 
-__all__ = ["graph_dot", "graph_json", "nodes_csv", "scene_svg", "totals"]
+__all__ = ["dot_quoted", "edges_csv", "graph_dot", "graph_json", "nodes_csv", "scene_svg", "totals"]
 
-
-def graph_dot(graph: Graph) -> str:
-    """The whole graph as DOT, data flowing as in the forward; ids are node numbers, labels escaped."""
-    lines = ["digraph autograd {", '  node [shape=box, style="rounded", fontname="sans-serif"];']
-    for node in graph.nodes:
-        label = f"{leaf_name(node)}\n{node.name}" if is_leaf(node) else f"{node.name}\n{node.module}"
-        colour = meaning(box_kind(node)).light
-        lines.append(f'  n{node.id} [label={dot_quoted(label)}, color="{colour}"];')
-    for edge in graph.edges:
-        if edge.target is not None:
-            carried = f"{edge.input_nr} → {edge.output_nr}"
-            lines.append(f"  n{edge.target} -> n{edge.source} [label={dot_quoted(carried)}];")
-    return "\n".join([*lines, "}", ""])
-
-
-def dot_quoted(text: str) -> str:
-    """A DOT string: backslashes and quotes escaped, line breaks as \\n, at most 200 characters a line."""
-    kept = "\n".join(shorten(line.translate(UNPRINTABLE), 200) for line in text.strip().split("\n"))
-    return '"' + kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def graph_json(graph: Graph) -> bytes:
-    """The graph as indented JSON with named fields and the address of every node."""
-    names = addresses(graph, forward_order(graph))
-    content = _named(graph)
-    for node, address in zip(content["nodes"], names, strict=True):
-        node["address"] = address
-    return msgspec.json.format(msgspec.json.encode(content), indent=2)
-
-
-def _named(value: Any) -> Any:
-    """Structs as dictionaries, also those packed as arrays on the wire."""
-    if isinstance(value, msgspec.Struct):
-        return {name: _named(getattr(value, name)) for name in value.__struct_fields__}
-    return [_named(item) for item in value] if isinstance(value, tuple) else value
-
-
-COLUMNS = (
+NODE_COLUMNS = (
+    "id",
     "address",
     "name",
     "kind",
@@ -61,35 +29,119 @@ COLUMNS = (
     "variable",
     "sequence_nr",
     "output_shapes",
+    "output_dtypes",
     "saved_bytes",
     "saved_slots",
     "dropped_slots",
     "source",
 )
+COLUMNS = NODE_COLUMNS
+EDGE_COLUMNS = (
+    "source",
+    "source_address",
+    "output_nr",
+    "target",
+    "target_address",
+    "input_nr",
+    "shape",
+    "dtype",
+)
+GUARDED = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\n]")
+"""What a spreadsheet takes for the beginning of a formula, also after blanks."""
+UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+"""What ends a cell or a line for some readers, or has no place in UTF-8."""
+
+
+def graph_json(graph: Graph, leaves: Sequence[Leaf] = (), modules: Sequence[ModuleCall] = ()) -> bytes:
+    """The graph as JSON by docs/graph.schema.json: one line per node, edge, leaf and module."""
+    return b"".join(_json_parts(graph, leaves, modules))
+
+
+def _json_parts(graph: Graph, leaves: Sequence[Leaf], modules: Sequence[ModuleCall]) -> Iterator[bytes]:
+    rows: dict[str, Iterator[Any]] = {
+        "roots": (msgspec.convert(root, schema.Root, from_attributes=True) for root in graph.roots),
+        "leaves": (msgspec.convert(leaf, schema.Leaf, from_attributes=True) for leaf in leaves),
+        "modules": (msgspec.convert(module, schema.Module, from_attributes=True) for module in modules),
+        "nodes": _nodes(graph),
+        "edges": (msgspec.convert(edge, schema.Edge, from_attributes=True) for edge in graph.edges),
+    }
+    separator = b"{\n"
+    for name in schema.GraphFile.__struct_fields__:
+        yield separator + _json(name) + b": "
+        separator = b",\n"
+        if name not in rows:
+            yield _json({"format": schema.FORMAT, "version": schema.VERSION}.get(name) or getattr(graph, name))
+            continue
+        before = b"[\n"
+        for row in rows[name]:
+            yield before + _json(row)
+            before = b",\n"
+        yield b"[]" if before == b"[\n" else b"\n]"
+    yield b"\n}\n"
+
+
+def _nodes(graph: Graph) -> Iterator[schema.Node]:
+    for node, address in zip(graph.nodes, addresses(graph, forward_order(graph)), strict=True):
+        row = msgspec.convert(node, schema.Node, from_attributes=True)
+        row.address = address
+        yield row
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair in a name: only an escape can hold it
+        return json.dumps(msgspec.to_builtins(value)).encode()
 
 
 def nodes_csv(graph: Graph) -> str:
-    """One row per node in forward order. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
+    """One row per node in forward order; shapes as Python writes tuples, bytes exact."""
     keys = forward_order(graph)
     names = addresses(graph, keys)
+    order = sorted(range(len(graph.nodes)), key=keys.__getitem__)
+    return _csv(NODE_COLUMNS, (_node_row(graph.nodes[index], names[index]) for index in order))
+
+
+def edges_csv(graph: Graph) -> str:
+    """One row per edge, from the node a gradient leaves to the one it reaches; target empty where there is none."""
+    names = addresses(graph, forward_order(graph))
+    return _csv(EDGE_COLUMNS, (_edge_row(graph, edge, names) for edge in graph.edges))
+
+
+def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for index in sorted(range(len(graph.nodes)), key=keys.__getitem__):
-        writer.writerow([_cell(value) for value in _row(graph.nodes[index], names[index])])
+    writer.writerow(columns)
+    writer.writerows([_cell(value) for value in row] for row in rows)
     return sink.getvalue()
 
 
-def _row(node: Node, address: str) -> tuple[object, ...]:
+def _cell(value: object) -> object:
+    """Text that no spreadsheet runs and every reader takes for one cell; an apostrophe stands before a formula."""
+    if not isinstance(value, str):
+        return value
+    text = UNREADABLE.sub(_pictured, value)
+    return f"'{text}" if GUARDED.match(text) else text
+
+
+def _pictured(found: re.Match[str]) -> str:
+    """The picture of a control character ("␀"), or the replacement character."""
+    code = ord(found.group())
+    return "\u2421" if code == 0x7F else chr(0x2400 + code) if code < 32 else "\ufffd"
+
+
+def _node_row(node: Node, address: str) -> tuple[object, ...]:
     readable = [slot for slot in node.saved if not slot.dropped and not slot.unavailable]
     return (
+        node.id,
         address,
         node.name,
         node.kind,
         node.module,
         node.variable,
         node.sequence_nr,
-        "; ".join(format_shape(metadata.shape) for metadata in node.inputs),
+        "; ".join(_shape(metadata.shape) for metadata in node.inputs),
+        "; ".join(metadata.dtype for metadata in node.inputs),
         sum(slot.bytes for slot in readable),
         len(node.saved),
         sum(slot.dropped for slot in node.saved),
@@ -97,8 +149,18 @@ def _row(node: Node, address: str) -> tuple[object, ...]:
     )
 
 
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+def _edge_row(graph: Graph, edge: Edge, names: Sequence[str]) -> tuple[object, ...]:
+    start = (edge.source, names[edge.source], edge.output_nr)
+    if edge.target is None:
+        return (*start, "", "", "", "", "")
+    outputs = graph.nodes[edge.target].inputs
+    carried = outputs[edge.input_nr] if edge.input_nr < len(outputs) else None
+    shape, dtype = (_shape(carried.shape), carried.dtype) if carried else ("", "")
+    return (*start, edge.target, names[edge.target], edge.input_nr, shape, dtype)
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "symbolic" if shape is None else str(tuple(shape))
 
 
 def totals(graph: Graph) -> tuple[tuple[str, str], ...]:
