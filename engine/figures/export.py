@@ -16,7 +16,7 @@ from engine.figures.fold import addresses, forward_order
 from engine.figures.graph_dot import dot_quoted, graph_dot
 from engine.figures.svg import scene_svg
 from engine.figures.units import format_bytes
-from engine.graph.spec import Edge, Graph, Leaf, ModuleCall, Node
+from engine.graph.spec import Edge, Graph, Leaf, ModuleCall, Node, TensorMetadata
 
 __all__ = ["dot_quoted", "edges_csv", "graph_dot", "graph_json", "nodes_csv", "scene_svg", "totals"]
 
@@ -98,14 +98,15 @@ def nodes_csv(graph: Graph) -> str:
     """One row per node in forward order; shapes as Python writes tuples, bytes exact."""
     keys = forward_order(graph)
     names = addresses(graph, keys)
-    order = sorted(range(len(graph.nodes)), key=keys.__getitem__)
-    return _csv(NODE_COLUMNS, (_node_row(graph.nodes[index], names[index]) for index in order))
+    rows = [_node_row(node, name) for node, name in zip(graph.nodes, names, strict=True)]
+    return _csv(NODE_COLUMNS, (rows[index] for index in sorted(range(len(rows)), key=keys.__getitem__)))
 
 
 def edges_csv(graph: Graph) -> str:
     """One row per edge, from the node a gradient leaves to the one it reaches; target empty where there is none."""
     names = addresses(graph, forward_order(graph))
-    return _csv(EDGE_COLUMNS, (_edge_row(graph, edge, names) for edge in graph.edges))
+    outputs = [node.inputs for node in graph.nodes]
+    return _csv(EDGE_COLUMNS, (_edge_row(edge, names, outputs) for edge in graph.edges))
 
 
 def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
@@ -149,12 +150,12 @@ def _node_row(node: Node, address: str) -> tuple[object, ...]:
     )
 
 
-def _edge_row(graph: Graph, edge: Edge, names: Sequence[str]) -> tuple[object, ...]:
+def _edge_row(edge: Edge, names: Sequence[str], outputs: Sequence[tuple[TensorMetadata, ...]]) -> tuple[object, ...]:
     start = (edge.source, names[edge.source], edge.output_nr)
     if edge.target is None:
         return (*start, "", "", "", "", "")
-    outputs = graph.nodes[edge.target].inputs
-    carried = outputs[edge.input_nr] if edge.input_nr < len(outputs) else None
+    known = outputs[edge.target]
+    carried = known[edge.input_nr] if edge.input_nr < len(known) else None
     shape, dtype = (_shape(carried.shape), carried.dtype) if carried else ("", "")
     return (*start, edge.target, names[edge.target], edge.input_nr, shape, dtype)
 

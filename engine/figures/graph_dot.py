@@ -9,7 +9,7 @@ from engine.figures.fold import addresses, box_kind, forward_order, is_leaf, lea
 from engine.figures.palette import MUTED, meaning
 from engine.figures.slots import empty_slots
 from engine.figures.units import format_shape, shorten
-from engine.graph.spec import Edge, Graph, Node
+from engine.graph.spec import Edge, Graph, Node, TensorMetadata
 
 LINE_LETTERS = 200
 LINES = 12
@@ -31,7 +31,8 @@ def graph_dot(graph: Graph, *, clusters: bool = False) -> str:
     names, empty = addresses(graph, forward_order(graph)), empty_slots(graph)
     boxes = [_node(node, names[node.id], empty.get(node.id, ())) for node in graph.nodes]
     lines += _by_module(graph, boxes) if clusters else (f"  {box}" for box in boxes)
-    lines += (f"  {_edge(graph, edge)}" for edge in graph.edges if edge.target is not None)
+    outputs = [node.inputs for node in graph.nodes]
+    lines += (f"  {_edge(edge, outputs[edge.target])}" for edge in graph.edges if edge.target is not None)
     return "\n".join([*lines, "}", ""])
 
 
@@ -57,9 +58,8 @@ def _node(node: Node, address: str, empty: tuple[int, ...]) -> str:
     return f'n{node.id} [label={dot_quoted(label)}, tooltip={dot_quoted(address)}, color="{colour}"];'
 
 
-def _edge(graph: Graph, edge: Edge) -> str:
+def _edge(edge: Edge, outputs: tuple[TensorMetadata, ...]) -> str:
     """`output 1 → input 2` in the words of the forward: the producer's output, the consumer's slot."""
-    outputs = graph.nodes[edge.target].inputs if edge.target is not None else ()
     carried = f"output {edge.input_nr} → input {edge.output_nr}"
     if edge.input_nr < len(outputs):
         carried = f"{format_shape(outputs[edge.input_nr].shape)}\n{carried}"
