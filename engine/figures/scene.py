@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -119,17 +120,45 @@ def build_scene(
     `types` maps module paths to class names, `kinds` leaf names to owner kinds. Pure and deterministic.
     """
     view = view or GraphView()
+    return draw(prepare(graph, view, pinned=pinned, types=types, kinds=kinds), view)
+
+
+class Prepared(NamedTuple):
+    """What pictures of one graph share however they are opened: boxes, addresses, tree and words."""
+
+    graph: Graph
+    folded: Folded
+    names: list[str]
+    tree: Item
+    labels: Labels
+    removed: dict[str, tuple[str, ...]]
+
+
+def prepare(
+    graph: Graph,
+    view: GraphView,
+    *,
+    pinned: Graph | None = None,
+    types: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Prepared:
+    """The part of `build_scene` that does not depend on what is open, `inside`, colours or direction."""
     toggles = FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies)
     folded = fold(graph, toggles, kinds)
     names = addresses(graph, folded.keys)
     tree = _tree(graph, folded, names, view)
-    root = inside(tree, view.inside) or tree
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
-    arranged = arrange(graph, folded, labels, root, view)
+    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names))
+
+
+def draw(prepared: Prepared, view: GraphView) -> Scene:
+    """The picture of a prepared graph; `view` folds as the one it was prepared with."""
+    graph, labels, removed = prepared.graph, prepared.labels, prepared.removed
+    root = inside(prepared.tree, view.inside) or prepared.tree
+    arranged = arrange(graph, prepared.folded, labels, root, view)
     opened, visible, picture = arranged.opened, arranged.visible, arranged.picture
     closed = [item for item in visible if item.address not in opened]
     colouring = choose_colours(graph, labels, closed, view.colour_by)
-    removed = removed_per_group(graph, pinned, names)
     boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed) for item in visible)
     return Scene(
         boxes=boxes,
@@ -145,7 +174,7 @@ def build_scene(
         edges_total=len(graph.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=tuple(removed.get("", ())),
-        notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not tree, arranged.wired)),
+        notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not prepared.tree, arranged.wired)),
         summary=_summary(graph, boxes),
         members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
     )
