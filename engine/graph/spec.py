@@ -2,122 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
+from engine.graph.column_checks import check_columns
+from engine.graph.columns import EdgeColumns, Integers, NodeColumns, SlotColumns, integers, optional
+from engine.graph.packing import pack_edges, pack_nodes, pack_slots
+from engine.graph.row_views import Edges, Nodes
+from engine.graph.rows import Attribute, Edge, Node, NodeKind, OwnerKind, Root, Row, Saved, Source, TensorMetadata
+from engine.graph.slot_table import Slots
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Limits, Result, Spec
 
-NodeKind = Literal["operation", "leaf", "custom_function", "view", "copy_slices", "checkpoint", "compiled", "hook"]
-OwnerKind = Literal["parameter", "input", "buffer", "intermediate", ""]
+__all__ = [
+    "Attribute",
+    "Classic",
+    "ClassicSpec",
+    "Edge",
+    "Graph",
+    "GraphSpec",
+    "Leaf",
+    "ModuleCall",
+    "Node",
+    "NodeKind",
+    "OwnerKind",
+    "PyTorchError",
+    "Root",
+    "Saved",
+    "Source",
+    "TensorMetadata",
+    "Traced",
+]
 
 
-class _Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record that occurs once per node, edge or slot: packed as an array on the wire."""
+class Graph(Result, frozen=True, kw_only=True, dict=True):
+    """The autograd graph as recorded, in columns; bytes are de-duplicated by storage.
 
-
-class TensorMetadata(_Row, frozen=True, array_like=True, gc=False):
-    """Shape, dtype, device of one incoming gradient (`Node._input_metadata`); shape None when symbolic."""
-
-    shape: tuple[int, ...] | None
-    dtype: str
-    device: str
-
-
-class Attribute(_Row, frozen=True, array_like=True, gc=False):
-    """A non-tensor `_saved_*` attribute, as text; `unavailable` says why it could not be read."""
-
-    name: str
-    value: str
-    unavailable: str = ""
-
-
-class Saved(_Row, frozen=True, array_like=True, gc=False):
-    """One `SavedTensor` slot, read through `_raw_saved_*` without unpacking.
-
-    `bytes` is numel * itemsize; `storage_id` numbers distinct storages in order of discovery (None when there is no
-    storage to read). `owner` names the parameter, input or buffer sharing the storage, or the operation that made it.
-    `dropped` means a hook (non-reentrant checkpoint) keeps a recipe instead of the tensor.
-    """
-
-    name: str
-    shape: tuple[int, ...] | None
-    dtype: str
-    stride: tuple[int, ...] | None
-    device: str
-    bytes: int
-    storage_bytes: int
-    storage_id: int | None
-    owner: str
-    owner_kind: OwnerKind
-    version_saved: int | None
-    version_now: int | None
-    dropped: bool
-    unavailable: str = ""
-
-
-class Source(_Row, frozen=True, array_like=True, gc=False):
-    """The Python line that made a node: file name (no directory), line number, function and text of the line."""
-
-    file: str
-    line: int
-    function: str
-    text: str
-
-
-class Node(_Row, frozen=True, array_like=True, gc=False):
-    """One autograd node; `id` is its index in `Graph.nodes`, `name` is `node.name()`.
-
-    `inputs` describes the incoming gradients, one per output of the forward operation. `module` is the path of the
-    innermost module whose forward made it ("" outside of modules), `variable` the leaf an AccumulateGrad belongs to.
-    """
-
-    id: int
-    name: str
-    kind: NodeKind
-    sequence_nr: int | None
-    attributes: tuple[Attribute, ...]
-    inputs: tuple[TensorMetadata, ...]
-    saved: tuple[Saved, ...]
-    module: str
-    source: Source | None
-    hooks: tuple[str, ...] = ()
-    variable: str = ""
-
-
-class Edge(_Row, frozen=True, array_like=True, gc=False):
-    """`source.next_functions[output_nr]`: gradient output `output_nr` of source feeds input `input_nr` of target.
-
-    `target` is None for an empty slot (a constant, or an input that needs no gradient).
-    """
-
-    source: int
-    output_nr: int
-    target: int | None
-    input_nr: int
-
-
-class Root(_Row, frozen=True, array_like=True, gc=False):
-    """One traced output: its name, the node (None when it has no grad_fn) and a note saying why where there is none."""
-
-    name: str
-    node: int | None
-    input_nr: int
-    shape: tuple[int, ...] | None
-    dtype: str
-    note: str = ""
-
-
-class Graph(Result, frozen=True, kw_only=True):
-    """The autograd graph as recorded; bytes are de-duplicated by storage.
-
+    `nodes[i]` and `edges[i]` are rows made when asked for; what a loop over all of them needs is in the columns below
+    (lists, or int64 arrays in which -1 stands for "none"), each worked out once and not to be written to.
     `saved_bytes` = parameter_bytes + input_bytes + buffer_bytes + intermediate_bytes, over slots that can be read.
     """
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    node_columns: NodeColumns
+    slot_columns: SlotColumns
+    edge_columns: EdgeColumns
     roots: tuple[Root, ...]
     saved_bytes: int = 0
     parameter_bytes: int = 0
@@ -127,8 +59,87 @@ class Graph(Result, frozen=True, kw_only=True):
     dropped_slots: int = 0
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_columns(self.node_columns, self.slot_columns, self.edge_columns, self.roots)
 
-class Leaf(_Row, frozen=True, array_like=True, gc=False):
+    @classmethod
+    def of(cls, nodes: Sequence[Node], edges: Sequence[Edge], roots: Sequence[Root] = (), **totals: Any) -> Graph:
+        """The graph of these rows; `totals` are its further fields."""
+        columns = pack_nodes(nodes), pack_slots(nodes), pack_edges(edges)
+        return cls(
+            node_columns=columns[0], slot_columns=columns[1], edge_columns=columns[2], roots=tuple(roots), **totals
+        )
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes)} nodes and {len(self.edges)} edges>"
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return Nodes(self.node_columns, self.slots)
+
+    @cached_property
+    def edges(self) -> Edges:
+        return Edges(self.edge_columns)
+
+    @cached_property
+    def slots(self) -> Slots:
+        """What the nodes saved, a column at a time."""
+        return Slots(self.slot_columns, self.saved_counts, self.node_names)
+
+    @cached_property
+    def node_names(self) -> list[str]:
+        return self.node_columns.name.values()
+
+    @cached_property
+    def node_kinds(self) -> list[NodeKind]:
+        return self.node_columns.kind.values()
+
+    @cached_property
+    def node_modules(self) -> list[str]:
+        return self.node_columns.module.values()
+
+    @cached_property
+    def node_variables(self) -> list[str]:
+        return self.node_columns.variable.values()
+
+    @cached_property
+    def node_sequence_nrs(self) -> Integers:
+        return optional(self.node_columns.sequence_nr)
+
+    @cached_property
+    def node_received(self) -> list[tuple[TensorMetadata, ...]]:
+        """Metadata of the gradients every node receives: `Node.inputs`; equal ones are one object."""
+        return self.node_columns.inputs.values()
+
+    @cached_property
+    def saved_counts(self) -> Integers:
+        """Saved slots of every node."""
+        return integers(self.node_columns.saved)
+
+    @cached_property
+    def modified_nodes(self) -> frozenset[int]:
+        """Nodes with a slot whose tensor was written to in place after it was saved."""
+        return frozenset(self.slots.nodes[self.slots.modified].tolist())
+
+    @cached_property
+    def edge_sources(self) -> Integers:
+        return integers(self.edge_columns.source)
+
+    @cached_property
+    def edge_output_nrs(self) -> Integers:
+        return integers(self.edge_columns.output_nr)
+
+    @cached_property
+    def edge_targets(self) -> Integers:
+        """-1 for an empty slot."""
+        return optional(self.edge_columns.target)
+
+    @cached_property
+    def edge_input_nrs(self) -> Integers:
+        return integers(self.edge_columns.input_nr)
+
+
+class Leaf(Row, frozen=True, array_like=True, gc=False):
     """A parameter, input or named tensor: what it is, and after backward its gradient or why there is none.
 
     `why` is a code ("" when there is a gradient), `explanation` the sentence for it. `uses` counts edges into it.
@@ -156,7 +167,7 @@ class PyTorchError(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class ModuleCall(_Row, frozen=True, array_like=True, gc=False):
+class ModuleCall(Row, frozen=True, array_like=True, gc=False):
     """A module of the model: path, class name, how many autograd nodes it and those below made, how often it ran."""
 
     path: str

@@ -67,7 +67,7 @@ def _read_graph(
     saved = SavedReader(owners)
     nodes = read_nodes(owners, saved, latest_recording(model))
     release_iteratively(owners.nodes, edges)
-    return Graph(
+    return Graph.of(
         nodes=_with_hooks(nodes, saved.hooks | _root_hooks(tensors, owners)),
         edges=tuple(edges),
         roots=tuple(_root(name, tensor, node, note, owners) for name, tensor, node, note in tensors),

@@ -41,7 +41,7 @@ def leaf(number, variable, module="", shape=(8, 8)):
 
 def graph(nodes, edges, roots=(("loss", 0),)):
     """Edges as (consumer, slot, producer or None)."""
-    return Graph(
+    return Graph.of(
         nodes=tuple(nodes),
         edges=tuple(Edge(source, slot, target, 0) for source, slot, target in edges),
         roots=tuple(Root(name, at, 0, (), "float32") for name, at in roots),

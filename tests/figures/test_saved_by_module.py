@@ -49,5 +49,5 @@ def test_the_chart_shows_the_same_bytes(theme) -> None:
 
 
 def test_nothing_saved_draws_an_empty_chart() -> None:
-    figure = draw_saved_by_module(Graph(nodes=(), edges=(), roots=()))
+    figure = draw_saved_by_module(Graph.of(nodes=(), edges=(), roots=()))
     assert len(figure.data) == 0

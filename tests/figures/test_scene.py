@@ -198,7 +198,7 @@ def test_hostile_names_stay_text(name):
 
 
 def test_nothing_to_draw_says_why():
-    empty = Graph(nodes=(), edges=(), roots=(Root("loss", None, 0, (), "float32", "made under no_grad"),))
+    empty = Graph.of(nodes=(), edges=(), roots=(Root("loss", None, 0, (), "float32", "made under no_grad"),))
     scene = build_scene(empty)
     assert scene.summary == "nothing to draw: made under no_grad"
     assert scene.boxes == scene.wires == ()

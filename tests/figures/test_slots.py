@@ -9,7 +9,7 @@ from engine.figures.labels import MAXIMUM, SMALL, TITLE, room_for
 from engine.figures.scene import build_scene
 from engine.figures.svg import scene_svg
 from engine.figures.view import GraphView
-from engine.graph.spec import Edge, TensorMetadata
+from engine.graph.spec import Edge, Graph, TensorMetadata
 from tests.figures.graphs import graph, leaf, linear_relu, node, saved
 
 
@@ -75,7 +75,7 @@ def unbind(used, roots=(("loss", 0),)):
         leaf(2, "x"),
     ]
     edges = [Edge(0, slot, 1, number) for slot, number in enumerate(used)]
-    return msgspec.structs.replace(graph(nodes, [(1, 0, 2)], roots), edges=(*edges, Edge(1, 0, 2, 0)))
+    return Graph.of(nodes, (*edges, Edge(1, 0, 2, 0)), graph(nodes, [], roots).roots)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,6 @@ def test_output_numbers_of_a_closed_group_would_be_ambiguous():
     made = unbind((0, 2))
     inside = tuple(msgspec.structs.replace(n, module="m") if n.id else n for n in made.nodes)
     extra = node(3, "ExpBackward0", "m", sequence=0)
-    grouped = msgspec.structs.replace(made, nodes=(*inside, extra), edges=(*made.edges, Edge(0, 2, 3, 0)))
+    grouped = Graph.of((*inside, extra), (*made.edges, Edge(0, 2, 3, 0)), made.roots)
     assert "#0, 2" in [wire.outputs for wire in build_scene(grouped).wires]
     assert [wire.outputs for wire in build_scene(grouped, GraphView(expanded=())).wires] == [""]

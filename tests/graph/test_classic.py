@@ -64,7 +64,7 @@ def test_crossed_ranks_by_hand():
     """a -> b -> c -> d with a -> d: that edge passes the ranks of b and c; a -> c passes one."""
     nodes = tuple(Node(i, "Op", "operation", i, (), (), (), "", None) for i in range(4))
     pairs = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)]
-    graph = Graph(nodes=nodes, edges=tuple(Edge(a, 0, b, 0) for a, b in [*pairs, (3, None)]), roots=())
+    graph = Graph.of(nodes=nodes, edges=tuple(Edge(a, 0, b, 0) for a, b in [*pairs, (3, None)]), roots=())
     assert crossed_ranks(graph) == 3
 
 

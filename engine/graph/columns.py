@@ -1,0 +1,141 @@
+"""A graph as columns: every repeated value once in a table, and per row its place in it or a small whole number.
+
+Numbers are `Array`s of the smallest unsigned dtype. Where a number may be missing, 0 says so and n + 1 stands for n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from engine.graph.rows import Attribute, NodeKind, OwnerKind, Row, Source, TensorMetadata
+from engine.runner.contract import Array
+
+T = TypeVar("T", bound=Hashable)
+Integers = npt.NDArray[np.int64]
+
+ITEM_BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+LARGEST = 2**63
+"""A sequence number may be as large as an int64 holds, and is stored one higher."""
+
+
+class Coded(msgspec.Struct, Generic[T], frozen=True, array_like=True):
+    """A column of few different values: each once, in order of appearance, and per row its place in that table."""
+
+    table: tuple[T, ...]
+    codes: Array
+
+    def values(self) -> list[T]:
+        """The value of every row."""
+        return list(map(self.table.__getitem__, integers(self.codes).tolist()))
+
+
+class Layout(Row, frozen=True, array_like=True, gc=False):
+    """What saved tensors laid out alike have in common; the fields are those of `Saved`."""
+
+    shape: tuple[int, ...] | None
+    dtype: str
+    stride: tuple[int, ...] | None
+    device: str
+    bytes: int
+
+
+class SlotKind(Row, frozen=True, array_like=True, gc=False):
+    """What few saved slots differ in: name, owner kind, and why there is no tensor to read."""
+
+    name: str
+    owner_kind: OwnerKind
+    dropped: bool = False
+    unavailable: str = ""
+
+
+class NodeColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """One row per node; `sequence_nr` may be missing, `saved` counts the node's rows in the slots' columns."""
+
+    name: Coded[str]
+    kind: Coded[NodeKind]
+    sequence_nr: Array
+    attributes: Coded[tuple[Attribute, ...]]
+    inputs: Coded[tuple[TensorMetadata, ...]]
+    saved: Array
+    module: Coded[str]
+    source: Coded[Source | None]
+    hooks: Coded[tuple[str, ...]]
+    variable: Coded[str]
+
+
+class SlotColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """One row per saved slot, in the order of the nodes; `storage_id` and the versions may be missing.
+
+    `owner` below len(owners) is a place in that table; from there on it is the number of the node that made the tensor,
+    plus len(owners).
+    """
+
+    kind: Coded[SlotKind]
+    layout: Coded[Layout]
+    storage_bytes: Array
+    storage_id: Array
+    owner: Array
+    owners: tuple[str, ...]
+    version_saved: Array
+    version_now: Array
+
+
+class EdgeColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """One row per edge; `target` is missing where a slot is empty."""
+
+    source: Array
+    output_nr: Array
+    target: Array
+    input_nr: Array
+
+
+def integers(column: Array) -> Integers:
+    """The numbers of a column as they are stored."""
+    return np.frombuffer(column.data, np.dtype(column.dtype).newbyteorder("<")).astype(np.int64)
+
+
+def optional(column: Array) -> Integers:
+    """The numbers of a column in which some may be missing: -1 for those."""
+    stored = np.frombuffer(column.data, np.dtype(column.dtype).newbyteorder("<"))
+    return (stored.astype(np.uint64) - np.uint64(1)).astype(np.int64)
+
+
+def column(numbers: Iterable[int] | npt.NDArray[Any]) -> Array:
+    """Whole numbers from 0 as an Array of the smallest dtype that holds them; OverflowError for others."""
+    array = numbers if isinstance(numbers, np.ndarray) else np.array(list(numbers) or [0][:0], dtype=np.uint64)
+    largest = int(array.max()) if array.size else 0
+    if array.size and int(array.min()) < 0:
+        raise OverflowError(f"A column holds whole numbers from 0; received {int(array.min())}.")
+    dtype = next(name for name, size in ITEM_BYTES.items() if largest < 1 << 8 * size)
+    return Array(dtype, (array.size,), array.astype(np.dtype(dtype).newbyteorder("<")).tobytes())
+
+
+def optional_column(numbers: Sequence[int | None]) -> Array:
+    """The same for numbers some of which are missing (None)."""
+    return column([0 if number is None else number + 1 for number in numbers])
+
+
+def coded(values: Iterable[T]) -> Coded[T]:
+    """A column of values, each different one once."""
+    places: dict[T, int] = {}
+    codes = [places.setdefault(value, len(places)) for value in values]
+    return Coded(tuple(places), column(codes))
+
+
+def recoded(codes: npt.NDArray[Any], values: Sequence[T]) -> Coded[T]:
+    """The same column as `coded(values[code] for code in codes)`, without asking for every row."""
+    places: dict[T, int] = {}
+    merged = np.array([places.setdefault(value, len(places)) for value in values], dtype=np.int64)
+    codes = merged[codes] if codes.size else codes
+    first = np.full(len(places), codes.size)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
+    renamed = np.empty(len(places), dtype=np.int64)
+    renamed[order] = np.arange(order.size)
+    table = tuple(places)
+    return Coded(tuple(table[place] for place in order.tolist()), column(renamed[codes] if codes.size else codes))
