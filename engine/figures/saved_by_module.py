@@ -22,7 +22,7 @@ OUTSIDE = "(outside of modules)"
 
 def bytes_by_module(graph: Graph, bars: int = BARS) -> dict[str, Counter[str]]:
     """Module -> bytes per owner kind, in forward order, at the greatest depth that needs at most `bars` rows."""
-    own = _bytes_by_path(graph)
+    own = bytes_by_path(graph)
     deepest = max((path.count(".") + 1 for path in own), default=1)
     for depth in range(deepest, 0, -1):
         merged = _cut(own, depth)
@@ -62,7 +62,8 @@ def _styled(figure: go.Figure, rows: int, unit: str, theme: Theme) -> go.Figure:
     return figure
 
 
-def _bytes_by_path(graph: Graph) -> dict[str, Counter[str]]:
+def bytes_by_path(graph: Graph) -> dict[str, Counter[str]]:
+    """Innermost module -> bytes per owner kind, in forward order."""
     keys = forward_order(graph)
     seen: set[int] = set()
     found: dict[str, Counter[str]] = {}
