@@ -1,23 +1,28 @@
-"""Colours of a scene's boxes: by kind, saved bytes, dtype or module."""
+"""Colours of a scene's boxes: by kind, saved bytes, dtype, device, module or gradient norm."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
+from engine.figures.fold import is_leaf
 from engine.figures.hierarchy import Item
 from engine.figures.labels import Labels
 from engine.figures.palette import CATEGORICAL, MARKS, PALETTE, SEQUENTIAL, Meaning
-from engine.figures.units import format_bytes, shorten
+from engine.figures.units import format_bytes, format_significant, shorten
 from engine.figures.view import ColourBy
 from engine.graph.spec import Graph
 
 
 class Colour(msgspec.Struct, frozen=True):
-    """A legend entry: accent and fill per theme, mark as an SVG path in a 10 x 10 box."""
+    """A legend entry: accent and fill per theme, mark as an SVG path in a 10 x 10 box.
+
+    Steps of one scale share the words `scale` and each have a `stop`, the largest value of the step.
+    """
 
     key: str
     label: str
@@ -27,6 +32,8 @@ class Colour(msgspec.Struct, frozen=True):
     dark_fill: str
     mark: str
     hatched: bool
+    scale: str = ""
+    stop: str = ""
 
 
 class Colouring(msgspec.Struct, frozen=True):
@@ -60,17 +67,44 @@ _POSITION = {colour.key: number for number, colour in enumerate(_BASE)}
 _MARK_ORDER = ("square", "circle", "diamond", "triangle", "star", "ring", "hollow_diamond", "chip")
 
 
-def choose_colours(graph: Graph, labels: Labels, visible: Sequence[Item], by: ColourBy) -> Colouring:
-    """One colour per visible box."""
+def choose_colours(
+    graph: Graph,
+    labels: Labels,
+    visible: Sequence[Item],
+    by: ColourBy,
+    norms: Mapping[str, float | None] | None = None,
+) -> Colouring:
+    """One colour per visible box; `norms` are gradient norms by address."""
     if by == "kind":
         return _by_kind(labels, visible)
     if by == "saved bytes":
         return _by_bytes(labels, visible)
+    if by == "gradient norm":
+        return _by_norm(labels, visible, norms or {})
     if by == "dtype":
-        words = {item.address: _dtype(graph, labels, item) for item in visible}
+        words = {item.address: _most_common(graph, labels, item, "dtype") for item in visible}
+    elif by == "device":
+        words = {item.address: _most_common(graph, labels, item, "device") for item in visible}
     else:
         words = {item.address: _module(item) for item in visible}
     return _by_word(labels, visible, words)
+
+
+def gradient_norms(
+    graph: Graph, labels: Labels, visible: Sequence[Item], gradients: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """Norm over all gradients that the leaves of each box received, by address; None where none did."""
+    found: dict[str, float | None] = {}
+    for item in visible:
+        names = {graph.nodes[i].variable for i in labels.members(item) if is_leaf(graph.nodes[i])}
+        known = [norm for name in names if (norm := gradients.get(name)) is not None]
+        found[item.address] = _root_of_squares(known) if known else None
+    return found
+
+
+def _root_of_squares(norms: Sequence[float]) -> float:
+    """`math.hypot`, but nan beside inf stays nan."""
+    return math.nan if any(map(math.isnan, norms)) else math.hypot(*norms)
 
 
 def _by_kind(labels: Labels, visible: Sequence[Item]) -> Colouring:
@@ -95,16 +129,52 @@ def _extras(labels: Labels, visible: Sequence[Item]) -> set[int]:
 
 
 def _by_bytes(labels: Labels, visible: Sequence[Item]) -> Colouring:
-    sizes = {item.address: labels.text(item, False).saved_bytes for item in visible}
-    positive = [size for size in sizes.values() if size]
-    low, high = math.log2(min(positive, default=1)), math.log2(max(positive, default=1))
-    bins = len(SEQUENTIAL) - 1
-    step = (high - low) / bins or 1.0
-    labels_of = ["nothing saved"] + [f"up to {format_bytes(2 ** (low + step * (i + 1)))}" for i in range(bins)]
-    scale = tuple(as_colour(Meaning(f"bytes{i}", label, *SEQUENTIAL[i], "square")) for i, label in enumerate(labels_of))
-    slots = {a: 0 if not s else 1 + min(bins - 1, int((math.log2(s) - low) / step)) for a, s in sizes.items()}
-    index = {address: len(_BASE) + slot for address, slot in slots.items()}
-    return Colouring((*_BASE, *scale), (*sorted(set(index.values())), *sorted(_extras(labels, visible))), index)
+    sizes = {item.address: float(labels.text(item, False).saved_bytes) for item in visible}
+    none = as_colour(Meaning("bytes0", "nothing saved", *SEQUENTIAL[0], "hollow_diamond"))
+    scale, step = _scale([size for size in sizes.values() if size], "bytes", "saves up to", format_bytes)
+    index = {address: len(_BASE) + (1 + step(size) if size else 0) for address, size in sizes.items()}
+    return _on_scale(labels, visible, (none, *scale), index)
+
+
+def _by_norm(labels: Labels, visible: Sequence[Item], norms: Mapping[str, float | None]) -> Colouring:
+    known = {item.address: norms.get(item.address) for item in visible}
+    positive = [norm for norm in known.values() if norm and math.isfinite(norm)]
+    scale, step = _scale(positive, "norm", "gradient norm up to", format_significant)
+    index = {}
+    for address, norm in known.items():
+        if norm and math.isfinite(norm):
+            index[address] = len(_BASE) + step(norm)
+        else:
+            index[address] = _POSITION["no_gradient" if norm is None else "non_finite" if norm else "zero_gradient"]
+    return _on_scale(labels, visible, scale, index)
+
+
+def _on_scale(labels: Labels, visible: Sequence[Item], scale: Sequence[Colour], index: Mapping[str, int]) -> Colouring:
+    """The legend has every step of the scale, in order, and of the rest what the picture holds."""
+    steps = [len(_BASE) + number for number, colour in enumerate(scale) if colour.scale]
+    others = sorted({found for found in index.values() if found not in steps})
+    rest = sorted(_extras(labels, visible) - set(others))
+    return Colouring((*_BASE, *scale), (*steps, *others, *rest), dict(index))
+
+
+def _scale(
+    values: Sequence[float], key: str, words: str, form: Callable[[float], str]
+) -> tuple[tuple[Colour, ...], Callable[[float], int]]:
+    """Steps of equal width on a logarithmic scale from least to largest, and which of them holds a value."""
+    if not values:
+        return (), lambda value: 0
+    low, high = math.log2(min(values)), math.log2(max(values))
+    shades = SEQUENTIAL[1:] if high > low else SEQUENTIAL[3:4]
+    width = (high - low) / len(shades)
+    tops = [2.0 ** (low + width * (number + 1)) for number in range(len(shades) - 1)]
+    stops = [form(top) for top in (*tops, max(values))]
+    scale = tuple(
+        msgspec.structs.replace(
+            as_colour(Meaning(f"{key}{number + 1}", f"{words} {stop}", *shade, "square")), scale=words, stop=stop
+        )
+        for number, (shade, stop) in enumerate(zip(shades, stops, strict=True))
+    )
+    return scale, lambda value: sum(value > top for top in tops)
 
 
 def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> Colouring:
@@ -125,9 +195,12 @@ def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> 
     return Colouring((*_BASE, *scale), (*legend, *sorted(_extras(labels, visible))), index)
 
 
-def _dtype(graph: Graph, labels: Labels, item: Item) -> str:
+def _most_common(graph: Graph, labels: Labels, item: Item, what: Literal["dtype", "device"]) -> str:
+    """The dtype or device that most first outputs inside a box have."""
     found = Counter(
-        metadata.dtype.removeprefix("torch.") for i in labels.members(item) for metadata in graph.nodes[i].inputs[:1]
+        str(getattr(metadata, what)).removeprefix("torch.")
+        for i in labels.members(item)
+        for metadata in graph.nodes[i].inputs[:1]
     )
     return found.most_common(1)[0][0] if found else "unknown"
 
