@@ -215,7 +215,7 @@ def test_colours_by_bytes_and_dtype_name_what_they_show():
     by_bytes = build_scene(linear_relu(), GraphView(colour_by="saved bytes"))
     labels = [by_bytes.colours[i].label for i in by_bytes.legend]
     assert "nothing saved" in labels
-    assert any(label.startswith("up to ") for label in labels)
+    assert any(label.startswith("saves up to ") for label in labels)
     by_dtype = build_scene(linear_relu(), GraphView(colour_by="dtype"))
     assert "float32" in [by_dtype.colours[i].label for i in by_dtype.legend]
 
