@@ -8,9 +8,10 @@ from typing import NamedTuple
 import msgspec
 
 from engine.figures.arrange import arrange
-from engine.figures.colours import Colour, Colouring, choose_colours
+from engine.figures.colours import Colour, Colouring, choose_colours, gradient_norms
 from engine.figures.compound import Picture
 from engine.figures.difference import removed_per_group, unmatched
+from engine.figures.edge_labels import shape_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, build_tree, inside
 from engine.figures.labels import Labels, Marker, Text
@@ -114,13 +115,15 @@ def build_scene(
     pinned: Graph | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    gradients: Mapping[str, float | None] | None = None,
 ) -> Scene:
     """Draw `graph` as `view` asks; `pinned` is run A to mark added and removed nodes against.
 
-    `types` maps module paths to class names, `kinds` leaf names to owner kinds. Pure and deterministic.
+    `types` maps module paths to class names, `kinds` leaf names to owner kinds, `gradients` leaf
+    names to norms of what they received. Pure and deterministic.
     """
     view = view or GraphView()
-    return draw(prepare(graph, view, pinned=pinned, types=types, kinds=kinds), view)
+    return draw(prepare(graph, view, pinned=pinned, types=types, kinds=kinds, gradients=gradients), view)
 
 
 class Prepared(NamedTuple):
@@ -132,6 +135,7 @@ class Prepared(NamedTuple):
     tree: Item
     labels: Labels
     removed: dict[str, tuple[str, ...]]
+    gradients: Mapping[str, float | None]
 
 
 def prepare(
@@ -141,6 +145,7 @@ def prepare(
     pinned: Graph | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    gradients: Mapping[str, float | None] | None = None,
 ) -> Prepared:
     """The part of `build_scene` that does not depend on what is open, `inside`, colours or direction."""
     toggles = FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies)
@@ -148,7 +153,7 @@ def prepare(
     names = addresses(graph, folded.keys)
     tree = _tree(graph, folded, names, view)
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
-    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names))
+    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names), gradients or {})
 
 
 def draw(prepared: Prepared, view: GraphView) -> Scene:
@@ -158,8 +163,9 @@ def draw(prepared: Prepared, view: GraphView) -> Scene:
     arranged = arrange(graph, prepared.folded, labels, root, view)
     opened, visible, picture = arranged.opened, arranged.visible, arranged.picture
     closed = [item for item in visible if item.address not in opened]
-    colouring = choose_colours(graph, labels, closed, view.colour_by)
-    boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed) for item in visible)
+    norms = gradient_norms(graph, labels, visible, prepared.gradients) if prepared.gradients else {}
+    colouring = choose_colours(graph, labels, closed, view.colour_by, norms)
+    boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed, norms) for item in visible)
     return Scene(
         boxes=boxes,
         wires=_wires(graph, labels, arranged.wired.bundles, picture, boxes, view),
@@ -220,6 +226,7 @@ def _box(
     labels: Labels,
     colouring: Colouring,
     removed: Mapping[str, tuple[str, ...]],
+    norms: Mapping[str, float | None],
 ) -> Box:
     place = (picture.frames if is_open else picture.boxes)[item.address]
     text: Text = labels.text(item, is_open)
@@ -247,6 +254,7 @@ def _box(
         stacked=item.role in ("repeat", "chunk", "step"),
         first=item.first,
         last=item.last,
+        gradient_norm=norms.get(item.address),
     )
 
 
@@ -261,7 +269,8 @@ def _wires(
         mark = "added" if "added" in (boxes[source].mark, boxes[target].mark) else ""
         lines = (*wire_lines(graph, bundle), *wire_note(bundle))
         rounded = tuple(round(value, 1) for value in curve)
-        wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark, output_numbers(bundle)))
+        said = output_numbers(bundle), shape_label(graph, bundle)
+        wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark, *said))
     return tuple(wires)
 
 
