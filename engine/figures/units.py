@@ -70,7 +70,7 @@ def format_shape(shape: Sequence[int] | None) -> str:
 def shorten(text: str, characters: int) -> str:
     """`text` on one line, at most `characters` long, cut in the middle so that both ends stay readable."""
     line = " ".join(text[: 4 * characters + 64].split()) if len(text) > 4 * characters + 64 else " ".join(text.split())
-    line += text[-characters:].strip() if len(text) > 4 * characters + 64 else ""
+    line += " ".join(text[-characters:].split()) if len(text) > 4 * characters + 64 else ""
     if len(line) <= characters:
         return line
     head = (characters - 1) // 2

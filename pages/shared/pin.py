@@ -5,17 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 import streamlit as st
 
+from engine.figures.spec_differences import spec_differences
 from engine.runner.contract import Spec
 
 S = TypeVar("S", bound=Spec[Any])
 
 PARAMETER = "pinned"
 LARGEST_LINK = 4096
+TOLD = 5
+"""Differing settings named in one line."""
 
 
 def encode_spec(spec: Spec[Any]) -> str:
@@ -85,6 +89,31 @@ def draw_pin(spec: Spec[Any], name: str = "A") -> None:
             key="pin",
             help=f"Keep this run as {called}; then change a toggle: every number shows its difference to {called}",
         )
+
+
+def draw_differing(spec: Spec[Any], name: str = "A") -> None:
+    """One line with the settings in which pinned A differs from `spec`; nothing without an A of this kind."""
+    pinned = pinned_spec(type(spec))
+    if pinned is None:
+        return
+    found = spec_differences(pinned, spec)
+    called = name if name == "A" else f"The {name} run"
+    with st.container(key="differing"):
+        if found:
+            told = [f"`{_code(one.name)}`: `{_code(one.a)}` → `{_code(one.b)}`" for one in found]
+            rest = f" and {len(told) - TOLD} more" if len(told) > TOLD else ""
+            st.caption(f":material/keep: {called} → this: " + " · ".join(told[:TOLD]) + rest, help=_all_told(told))
+        else:
+            st.caption(f":material/keep: {called} has these very settings: turn one to compare.")
+
+
+def _all_told(told: Sequence[str]) -> str | None:
+    return "  \n".join(told) if len(told) > TOLD else None
+
+
+def _code(text: str) -> str:
+    """`text` inside a code span, where nothing else is read as markup."""
+    return text.replace("`", "ˋ") or " "
 
 
 def _kept(kind: type[Spec[Any]]) -> str | None:
