@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from engine.figures.compound import Picture, compose, visible_parents
 from engine.figures.fold import Folded
-from engine.figures.hierarchy import Item, expand_automatically, expand_named
+from engine.figures.hierarchy import Item
 from engine.figures.labels import Labels
+from engine.figures.opening import expand_automatically, expand_named
 from engine.figures.view import GraphView
 from engine.figures.wires import Wired, bundle_wires
 from engine.graph.spec import Graph

@@ -215,7 +215,7 @@ class Labels:
 
     def _group_title(self, item: Item) -> str:
         """A module the way `print(model)` names it: "attention: Attention"."""
-        kind = self.types.get(item.path, "") if item.role == "module" else ""
+        kind = self.types.get(item.typed, "") if item.typed else ""
         return shorten(f"{item.title}: {kind}" if kind else item.title, 32)
 
 

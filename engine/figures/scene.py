@@ -13,9 +13,10 @@ from engine.figures.compound import Picture
 from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.edge_labels import shape_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
-from engine.figures.hierarchy import Item, build_tree, inside
+from engine.figures.hierarchy import Item, inside
 from engine.figures.labels import Labels, Marker, Text
 from engine.figures.payload import pack
+from engine.figures.repeats import build_tree
 from engine.figures.units import format_count, shorten
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, Wired, output_numbers, wire_lines, wire_note

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.figures.fold import addresses, fold
-from engine.figures.hierarchy import FANOUT, build_tree, expand_automatically, expand_named, groups_of
+from engine.figures.hierarchy import groups_of
+from engine.figures.opening import expand_automatically, expand_named
+from engine.figures.repeats import FANOUT, build_tree
 from tests.figures.graphs import chain, graph, node, random_graphs, tied_loop
 
 OPERATIONS = tuple(f"Op{i}Backward0" for i in range(97))
@@ -56,11 +58,11 @@ def test_a_module_with_one_box_is_that_box():
 def test_a_loop_inside_one_module_becomes_repeats():
     steps = ("AddmmBackward0", "TanhBackward0", "MulBackward0")
     root = tree(chain(600, "cell", steps))
-    (repeat,) = [item for item in everything(root) if item.role == "repeat"]
-    assert repeat.size == 600
-    assert repeat.title.startswith("200 × ")
-    inner = [item for item in everything(repeat) if item.role == "step"]
-    assert [step.size for step in inner] == [3] * 200
+    assert [(item.address, item.title, item.size) for item in root.children] == [
+        ("cell", "cell: 200 × Addmm → Tanh → Mul", 600)
+    ]
+    inner = [item for item in everything(root) if item.role == "step"]
+    assert [(step.title, step.size) for step in inner] == [(f"step {i}", 3) for i in range(200)]
 
 
 @pytest.mark.parametrize("length", [61, 100, 999, 12_000])

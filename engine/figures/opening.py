@@ -1,0 +1,53 @@
+"""Which groups of a tree are open: as many as fit, or those named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.figures.hierarchy import Item, groups_of
+
+
+def expand_automatically(root: Item, budget: int) -> frozenset[str]:
+    """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example."""
+    opened: set[str] = set()
+    visible = len(root.kids)
+    level = root.groups
+    while level:
+        batches: dict[int, list[Item]] = {}
+        for item in sorted(level, key=lambda item: item.first):
+            batches.setdefault(item.signature, []).append(item)
+        level = []
+        for batch in sorted(batches.values(), key=_cost):
+            for part in (batch, batch[:1]):
+                cost = _cost(part)
+                if visible + cost <= budget:
+                    visible += cost
+                    opened.update(item.address for item in part)
+                    level += [group for item in part for group in item.groups]
+                    break
+    return frozenset(opened)
+
+
+def _cost(groups: Sequence[Item]) -> int:
+    """How many more boxes show when these open."""
+    return sum(len(group.kids) - 1 for group in groups)
+
+
+def expand_named(root: Item, wanted: Sequence[str], ceiling: int) -> tuple[frozenset[str], int]:
+    """Open the groups named in `wanted`, latest first, with all around them; (opened, how many did not fit)."""
+    groups = groups_of(root)
+    opened: set[str] = set()
+    visible, refused = len(root.kids), 0
+    for address in reversed(wanted):
+        chain: list[Item] = []
+        item = groups.get(address, root)
+        while item is not root and item.address not in opened:
+            chain.append(item)
+            assert item.parent is not None
+            item = item.parent
+        if visible + _cost(chain) <= ceiling:
+            visible += _cost(chain)
+            opened.update(item.address for item in chain)
+        else:
+            refused += 1
+    return frozenset(opened), refused
