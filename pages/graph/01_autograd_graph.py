@@ -53,7 +53,7 @@ draw_error(traced)
 if view == "classic":
     draw_classic(spec.model)
 elif view == "table":
-    draw_node_table(traced.graph)
+    draw_node_table(spec)
 else:
     draw_interactive(spec, compared)
 if view != "interactive":

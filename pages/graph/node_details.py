@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from engine.figures.scene import Scene
 from engine.figures.units import format_bytes, format_shape
+from engine.graph.columns import Integers
 from engine.graph.spec import Edge, Graph, Node, Saved, Traced
 
 
 def draw_selection(traced: Traced, scene: Scene, address: str | None) -> None:
     """The node or group at `address`, or what to do to see one."""
+    graph = traced.graph
     with st.container(border=True, key="selection"):
-        members = [traced.graph.nodes[node] for node in scene.members.get(address or "", ())]
+        members = scene.members.get(address or "", ())
         if not members:
             st.caption("Click a box to see what it saved and where it came from; double click a module to open it.")
         elif any(box.address == address and box.role != "node" for box in scene.boxes):
-            draw_group(address or "", members)
+            draw_group(graph, address or "", members)
         else:
-            draw_node(traced.graph, members[0])
-            _draw_folded(traced.graph, members[1:])
+            draw_node(graph, graph.nodes[members[0]])
+            _draw_folded(graph, [graph.nodes[node] for node in members[1:]])
 
 
 def _draw_folded(graph: Graph, folded: Sequence[Node]) -> None:
@@ -120,16 +124,21 @@ def _draw_inputs(node: Node) -> None:
 
 def _draw_edges(graph: Graph, node: Node) -> None:
     st.markdown("next_functions: where its own gradients go")
-    out = [edge for edge in graph.edges if edge.source == node.id]
+    out = edges_of(graph, graph.edge_sources, node.id)
     st.dataframe(
         pd.DataFrame({"slot": [e.output_nr for e in out], "goes to": [_target(graph, e) for e in out]}),
         hide_index=True,
         width="stretch",
     )
-    users = [graph.nodes[edge.source].name for edge in graph.edges if edge.target == node.id]
+    users = [graph.node_names[edge.source] for edge in edges_of(graph, graph.edge_targets, node.id)]
     st.caption(
         f"Its gradient comes from {', '.join(users[:6])}{' …' if len(users) > 6 else ''}" if users else "A root."
     )
+
+
+def edges_of(graph: Graph, ends: Integers, node: int) -> list[Edge]:
+    """The edges whose end in the column `ends` is `node`, without reading the others."""
+    return [graph.edges[number] for number in np.flatnonzero(ends == node).tolist()]
 
 
 def _target(graph: Graph, edge: Edge) -> str:
@@ -140,12 +149,20 @@ def _target(graph: Graph, edge: Edge) -> str:
     return f"{name} #{target.id}, its output {edge.input_nr}"
 
 
-def draw_group(address: str, members: Sequence[Node]) -> None:
+def draw_group(graph: Graph, address: str, members: Sequence[int]) -> None:
     """A folded box: how many nodes of which kind it holds and what they save."""
-    slots = {slot.storage_id: slot for node in members for slot in node.saved if slot.storage_id is not None}
-    kept = sum(slot.storage_bytes for slot in slots.values())
-    st.markdown(
-        f"**{address}**  :gray[{len(members)} nodes, {format_bytes(kept)} of storage saved, open it by double click]"
-    )
-    names = pd.Series([node.name for node in members]).value_counts().rename_axis("operation").reset_index(name="nodes")
-    st.dataframe(names, hide_index=True, width="content", height=260)
+    kept = format_bytes(storage_bytes(graph, members))
+    st.markdown(f"**{address}**  :gray[{len(members):,} nodes, {kept} of storage saved, open it by double click]")
+    names = Counter(map(graph.node_names.__getitem__, members)).most_common()
+    table = pd.DataFrame({"operation": [name for name, _ in names], "nodes": [count for _, count in names]})
+    st.dataframe(table, hide_index=True, width="content", height=260)
+
+
+def storage_bytes(graph: Graph, members: Sequence[int]) -> int:
+    """Bytes of the storages that these nodes saved, each storage once."""
+    slots = graph.slots
+    of_members = np.zeros(len(graph.nodes), bool)
+    of_members[list(members)] = True
+    kept = np.flatnonzero(of_members[slots.nodes] & (slots.storage_ids >= 0))
+    _, first = np.unique(slots.storage_ids[kept], return_index=True)
+    return int(slots.storage_bytes[kept[first]].sum())

@@ -3,52 +3,80 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine import run
 from engine.figures.saved_by_module import draw_saved_by_module
 from engine.figures.units import format_shape, format_significant
-from engine.graph.spec import Graph, Leaf, Node, Traced
+from engine.graph.columns import Coded, Integers, integers
+from engine.graph.spec import Graph, GraphSpec, Leaf, TensorMetadata, Traced
 from pages.shared.theme import shown_theme
 
+T = TypeVar("T")
+ROWS_SENT = 5000
+"""Rows a browser gets at once: 100,000 are 14 MB, which come again with every rerun."""
 ROW_HEIGHT = 35
 """Pixels of one row of a Streamlit table."""
 
 
 def node_table(graph: Graph) -> pd.DataFrame:
     """One row per node, numbers as numbers so that columns sort."""
-    nodes = graph.nodes
+    columns, slots = graph.node_columns, graph.slots
+    count = len(graph.nodes)
+    sequence_nrs = pd.Series(graph.node_sequence_nrs, dtype="Int64")
     return pd.DataFrame(
         {
-            "id": [node.id for node in nodes],
-            "operation": [node.name for node in nodes],
-            "kind": [node.kind for node in nodes],
-            "module": [node.module for node in nodes],
-            "leaf": [node.variable for node in nodes],
-            "gradient": [_gradient(node) for node in nodes],
-            "saved slots": [len(node.saved) for node in nodes],
-            "saved bytes": [sum(slot.bytes for slot in node.saved if not slot.dropped) for node in nodes],
-            "dropped": [sum(slot.dropped for slot in node.saved) for node in nodes],
-            "sequence_nr": pd.array([node.sequence_nr for node in nodes], dtype="Int64"),
-            "line": [f"{node.source.file}:{node.source.line}" if node.source else "" for node in nodes],
+            "id": np.arange(count),
+            "operation": graph.node_names,
+            "kind": graph.node_kinds,
+            "module": graph.node_modules,
+            "leaf": graph.node_variables,
+            "gradient": _each(columns.inputs, _gradient),
+            "saved slots": graph.saved_counts,
+            "saved bytes": _per_node(slots.nodes, slots.bytes * (1 - slots.dropped), count),
+            "dropped": _per_node(slots.nodes, slots.dropped, count),
+            "sequence_nr": sequence_nrs.mask(sequence_nrs < 0),
+            "line": _each(columns.source, lambda source: f"{source.file}:{source.line}" if source else ""),
         }
     )
 
 
-def _gradient(node: Node) -> str:
-    return ", ".join(f"{format_shape(metadata.shape)} {metadata.dtype}" for metadata in node.inputs)
+def _each(column: Coded[T], text: Callable[[T], str]) -> list[str]:
+    """The words for every row of a column, worked out once per different value."""
+    words = [text(value) for value in column.table]
+    return [words[code] for code in integers(column.codes).tolist()]
 
 
-def draw_node_table(graph: Graph) -> None:
-    """The table with a filter; a click on a header sorts."""
+def _per_node(nodes: Integers, amounts: Integers, count: int) -> Integers:
+    total = np.zeros(count, np.int64)
+    np.add.at(total, nodes, amounts)
+    return total
+
+
+def _gradient(received: Sequence[TensorMetadata]) -> str:
+    return ", ".join(f"{format_shape(metadata.shape)} {metadata.dtype}" for metadata in received)
+
+
+@lru_cache(maxsize=4)
+def _node_table(spec: GraphSpec) -> pd.DataFrame:
+    return node_table(run(spec).graph)
+
+
+def draw_node_table(spec: GraphSpec) -> None:
+    """The table with a filter; a click on a header sorts. Of a long one the first rows are sent, the CSV has all."""
+    every = _node_table(spec)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
             "Filter", key="table.filter", placeholder="operation, module or leaf", bind="query-params", width=320
         )
-        kinds = st.multiselect("Kind", sorted({node.kind for node in graph.nodes}), key="table.kind", width=320)
-        table = filter_table(node_table(graph), text or "", kinds)
+        kinds = st.multiselect("Kind", sorted(every["kind"].unique()), key="table.kind", width=320)
+        table = filter_table(every, text or "", kinds)
         st.download_button(
             "CSV of these rows",
             data=lambda: table.to_csv(index=False),
@@ -57,8 +85,17 @@ def draw_node_table(graph: Graph) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption(f"{len(table)} of {len(graph.nodes)} nodes")
-    st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 480), key="node-table")
+    st.caption(rows_told(len(table), len(every)))
+    shown = table.head(ROWS_SENT)
+    st.dataframe(shown, hide_index=True, width="stretch", height=table_height(len(shown), 480), key="node-table")
+
+
+def rows_told(found: int, total: int) -> str:
+    """How many rows there are, and what to do when not all of them are shown."""
+    if found <= ROWS_SENT:
+        return f"{found:,} of {total:,} nodes"
+    among = f"{total:,} nodes" if found == total else f"the {found:,} found among {total:,} nodes"
+    return f"The first {ROWS_SENT:,} of {among}: filter to see others; the CSV has them all"
 
 
 def filter_table(table: pd.DataFrame, text: str, kinds: Sequence[str]) -> pd.DataFrame:
