@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -13,14 +13,16 @@ from engine.figures.compound import Picture
 from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.edge_labels import shape_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
-from engine.figures.hierarchy import Item, inside
+from engine.figures.hierarchy import Item, groups_of, inside
+from engine.figures.index import GraphIndex
 from engine.figures.labels import Labels, Marker, Text
+from engine.figures.module_tree import ModuleRow, module_rows, with_groups
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
 from engine.figures.units import format_count, shorten
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, Wired, output_numbers, wire_lines, wire_note
-from engine.graph.spec import Graph
+from engine.graph.spec import Graph, ModuleCall
 
 
 class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -74,15 +76,6 @@ class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
     label: str = ""
 
 
-class ModuleRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One line of the module tree: path, class, autograd nodes and saved bytes of it and all below."""
-
-    path: str
-    type: str
-    nodes: int
-    saved_bytes: int
-
-
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """Everything to draw. Frames come first in `boxes`, outermost first; `members` maps addresses to node ids.
 
@@ -116,15 +109,22 @@ def build_scene(
     pinned: Graph | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    modules: Sequence[ModuleCall] = (),
+    selected: str = "",
     gradients: Mapping[str, float | None] | None = None,
 ) -> Scene:
     """Draw `graph` as `view` asks; `pinned` is run A to mark added and removed nodes against.
 
     `types` maps module paths to class names, `kinds` leaf names to owner kinds, `gradients` leaf
-    names to norms of what they received. Pure and deterministic.
+    names to norms of what they received. `modules` are the model's,
+    `selected` the address a link points at. Pure and deterministic.
     """
     view = view or GraphView()
-    return draw(prepare(graph, view, pinned=pinned, types=types, kinds=kinds, gradients=gradients), view)
+    return draw(
+        prepare(graph, view, pinned=pinned, types=types, kinds=kinds, modules=modules, gradients=gradients),
+        view,
+        selected,
+    )
 
 
 class Prepared(NamedTuple):
@@ -136,6 +136,7 @@ class Prepared(NamedTuple):
     tree: Item
     labels: Labels
     removed: dict[str, tuple[str, ...]]
+    modules: tuple[ModuleRow, ...]
     gradients: Mapping[str, float | None]
 
 
@@ -146,6 +147,7 @@ def prepare(
     pinned: Graph | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    modules: Sequence[ModuleCall] = (),
     gradients: Mapping[str, float | None] | None = None,
 ) -> Prepared:
     """The part of `build_scene` that does not depend on what is open, `inside`, colours or direction."""
@@ -154,11 +156,12 @@ def prepare(
     names = addresses(graph, folded.keys)
     tree = _tree(graph, folded, names, view)
     labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
-    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names), gradients or {})
+    rows = with_groups(module_rows(graph, modules), groups_of(tree).values())
+    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names), rows, gradients or {})
 
 
-def draw(prepared: Prepared, view: GraphView) -> Scene:
-    """The picture of a prepared graph; `view` folds as the one it was prepared with."""
+def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
+    """The picture of a prepared graph; `view` folds as the one it was prepared with, `selected` is shown first."""
     graph, labels, removed = prepared.graph, prepared.labels, prepared.removed
     root = inside(prepared.tree, view.inside) or prepared.tree
     arranged = arrange(graph, prepared.folded, labels, root, view)
@@ -184,6 +187,8 @@ def draw(prepared: Prepared, view: GraphView) -> Scene:
         notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not prepared.tree, arranged.wired)),
         summary=_summary(graph, boxes),
         members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
+        selected=selected,
+        modules=prepared.modules,
     )
 
 
@@ -198,11 +203,15 @@ ROWS = {"boxes": Box, "wires": Wire, "leaves": Marker, "modules": ModuleRow}
 """What the canvas gets as rows of fields, whose names it is told once."""
 
 
-def encode_scene(scene: Scene) -> bytes:
-    """The scene for the canvas; member lists stay here."""
+def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
+    """The scene for the canvas, with the index that its search and paths read; member lists stay here."""
     names = [name for name in Scene.__struct_fields__ if name != "members"]
     fields = {name: row.__struct_fields__ for name, row in ROWS.items()}
-    return pack({"fields": fields} | {name: getattr(scene, name) for name in names})
+    content = {"fields": fields} | {name: getattr(scene, name) for name in names}
+    if index is None:
+        return pack(content)
+    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "stamp": index.stamp}
+    return pack(content | {"index": told}, index.columns)
 
 
 def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> Item:

@@ -18,9 +18,16 @@ _SCRIPTS = (
     "input.js",
     "sheet.js",
     "looking.js",
+    "index.js",
+    "query.js",
+    "search.js",
+    "paths.js",
+    "tree.js",
+    "reading.js",
     "graph.js",
 )
 """One module, in the order of use; `graph.js` exports the entry point."""
+_STYLES = ("graph.css", "reading.css")
 
 
 def _read(*names: str) -> str:
@@ -28,7 +35,7 @@ def _read(*names: str) -> str:
 
 
 _GRAPH = st.components.v2.component(
-    "torch_atlas_graph", html=_read("graph.html"), css=_read("graph.css"), js=_read(*_SCRIPTS)
+    "torch_atlas_graph", html=_read("graph.html"), css=_read(*_STYLES), js=_read(*_SCRIPTS)
 )
 
 
@@ -39,17 +46,24 @@ class GraphSelection(msgspec.Struct, frozen=True):
 
 
 def show_graph(
-    scene: bytes, *, key: str, height: int = 640, on_toggle: Callable[[str], None] | None = None
+    scene: bytes,
+    *,
+    key: str,
+    height: int = 640,
+    on_toggle: Callable[[str], None] | None = None,
+    on_reveal: Callable[[str], None] | None = None,
 ) -> GraphSelection:
     """Draw an encoded scene. `on_toggle(address)` runs before the next rerun when a group is to be opened or closed.
 
-    Panning, zooming, hovering and searching stay in the browser; a click reruns the fragment around this call.
+    `on_reveal(address)` likewise, when the groups around a node are to be opened (`engine.figures.reveal`). Panning,
+    zooming, hovering, searching and paths stay in the browser; a click reruns the fragment around this call.
+    The scene's own `selected` is what the canvas selects and centres at first; it does not come back as a selection.
     """
 
-    def toggled() -> None:
-        address = getattr(st.session_state.get(key), "toggled", None)
-        if on_toggle is not None and isinstance(address, str):
-            on_toggle(address)
+    def asked(name: str, answer: Callable[[str], None] | None) -> None:
+        address = getattr(st.session_state.get(key), name, None)
+        if answer is not None and isinstance(address, str):
+            answer(address)
 
     result = _GRAPH(
         key=key,
@@ -57,7 +71,8 @@ def show_graph(
         width="stretch",
         height=height,
         on_selected_change=lambda: None,
-        on_toggled_change=toggled,
+        on_toggled_change=lambda: asked("toggled", on_toggle),
+        on_revealed_change=lambda: asked("revealed", on_reveal),
     )
     selected = result.selected
     return GraphSelection(selected if isinstance(selected, str) else None)

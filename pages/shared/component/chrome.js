@@ -1,4 +1,4 @@
-// What floats over the canvas: status, tools, search, legend, minimap, tooltip. Text goes in as text, never as markup.
+// What floats over the canvas: status, legend, minimap, tooltip. Text goes in as text, never as markup.
 
 class Chrome {
   constructor(view) {
@@ -8,9 +8,6 @@ class Chrome {
     this.statusBox = part("[data-atlas-status]");
     this.legendBox = part("[data-atlas-legend]");
     this.minimap = part("[data-atlas-minimap]");
-    this.searchBox = part("[data-atlas-search]");
-    this.foundBox = part("[data-atlas-found]");
-    this.at = -1;
   }
 
   status() {
@@ -43,33 +40,6 @@ class Chrome {
         return entry;
       }),
     );
-  }
-
-  // Matches in forward order; Enter walks through them.
-  search() {
-    const { scene, searchBox } = { ...this.view, searchBox: this.searchBox };
-    const wanted = searchBox.value.trim().toLowerCase();
-    const matches = wanted && scene ? scene.boxes.filter((box) => box.role !== "frame" && box.words.includes(wanted)) : [];
-    this.view.found = new Map(matches.map((box) => [box.address, box]));
-    this.at = -1;
-    this.foundBox.textContent = wanted ? (matches.length ? `${matches.length} found` : "none") : "";
-    this.view.repaint();
-  }
-
-  next(step) {
-    const matches = [...this.view.found.values()];
-    if (!matches.length) return;
-    this.at = (this.at + step + matches.length) % matches.length;
-    const box = matches[this.at];
-    this.foundBox.textContent = `${this.at + 1} of ${matches.length}`;
-    const { camera, width, height } = this.view;
-    camera.flyTo(camera.centring(box, width, height, Math.max(camera.zoom, 0.75)));
-    this.view.hovered = box;
-  }
-
-  clearSearch() {
-    this.searchBox.value = "";
-    this.search();
   }
 
   tooltip(lines, x, y) {

@@ -1,12 +1,13 @@
-// One instance per mounted component. State goes to Python only on user events: "selected" and "toggled".
+// One instance per mounted component. State goes to Python only on user events: "selected", "toggled" and "revealed".
 
 const instances = new WeakMap();
 const LISTED_PLACES = 300;
 
-class GraphView extends Looking {
+class GraphView extends Reading {
   constructor(root) {
     super();
     this.root = root;
+    this.stage = root.querySelector("[data-atlas-stage]");
     this.canvas = root.querySelector("[data-atlas-canvas]");
     this.camera = new Camera(() => {
       this.moving = true;
@@ -14,16 +15,24 @@ class GraphView extends Looking {
     });
     this.cost = 0;
     this.chrome = new Chrome(this);
+    this.paths = new Paths(this);
+    this.search = new Search(this);
+    this.tree = new ModuleTree(this);
     this.selected = null;
     this.hovered = null;
     this.found = new Map();
+    this.foundCounts = new Map();
+    this.highlight = null; // { boxes: addresses, wires, label } to light, all else dimmed
+    this.sentence = "";
     this.pending = null;
+    this.wanted = null; // address to select once a picture shows it
     this.scene = null;
     this.old = null;
     this.frameRequest = 0;
     this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(root);
+    this.observer.observe(this.stage);
     listen(this);
+    root.addEventListener("keydown", (event) => this.keyOfRoot(event));
   }
 
   destroy() {
@@ -53,16 +62,20 @@ class GraphView extends Looking {
     this.scene = scene;
     this.still = null;
     if (!scene) return;
+    this.index = new GraphIndex(scene, this.index);
     this.chrome.legend();
     this.hovered = null;
-    if (this.selected && !scene.byAddress.has(this.selected) && !this.ownerOf(this.selected)) this.selected = null;
+    if (this.selected && !this.selectedBox()) this.selected = null;
+    this.tree.receive(scene.modules);
     this.resize(true);
     if (before && this.width) this.keepPlace(before, scene);
     else if (this.width) this.firstLook();
     this.old = before && scene.boxes.length < 800 ? { scene: before, start: performance.now() } : null;
-    this.chrome.search();
+    this.rereadHighlight();
+    this.search.again();
     this.chrome.status();
     this.describe();
+    this.arrive(scene);
   }
 
   describe() {
@@ -72,7 +85,7 @@ class GraphView extends Looking {
   }
 
   resize(quiet) {
-    const { clientWidth, clientHeight } = this.root;
+    const { clientWidth, clientHeight } = this.stage;
     const ratio = window.devicePixelRatio || 1;
     const changed = clientWidth !== this.width || clientHeight !== this.height || ratio !== this.ratio;
     if (!changed || !clientWidth || !clientHeight) return;
@@ -92,6 +105,7 @@ class GraphView extends Looking {
       this.frameRequest = 0;
       const moving = this.camera.advance(now);
       this.paint(now);
+      this.tree.follow(this.hovered ?? this.selectedBox());
       if (moving || this.old) this.repaint();
     });
   }
@@ -112,6 +126,8 @@ class GraphView extends Looking {
       atlasZoom: camera.zoom.toFixed(3),
       atlasSelected: this.selected ?? "",
       atlasFound: String(this.found.size),
+      atlasHits: String(this.search.hits.length),
+      atlasPath: this.highlight?.label ?? this.sentence,
       atlasTheme: this.theme.dark ? "dark" : "light",
       atlasPlaces: JSON.stringify(places),
     });
@@ -122,6 +138,8 @@ class GraphView extends Looking {
     if (value !== this.selected) {
       this.selected = value;
       this.component.setStateValue("selected", value);
+      this.paths.leaves = null;
+      this.offerPaths();
     }
     this.repaint();
     this.tell();

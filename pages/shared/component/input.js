@@ -102,10 +102,11 @@ function keyDown(view, event) {
     0: () => view.camera.zoomAt(1 / view.camera.zoom, ...middle),
     f: () => view.fit(),
     F: () => view.fit(),
-    "/": () => view.chrome.searchBox.focus(),
+    "/": () => view.search.box.focus(),
     Enter: () => view.toggle(view.selectedBox()),
     Escape: () => {
-      if (view.found.size) view.chrome.clearSearch();
+      if (view.highlight || view.sentence) view.paths.clear();
+      else if (view.found.size) view.search.clear();
       else view.select(null);
     },
   };
@@ -127,20 +128,15 @@ function listenToTools(view) {
     out: () => view.camera.zoomAt(1 / 1.3, ...middle()),
     fit: () => view.fit(),
     png: () => view.savePng(),
+    tree: () => view.showTree(),
+    root: () => view.paths.toRoot(),
+    leaf: () => view.paths.toLeaf(),
+    clear: () => view.paths.clear(),
     full: () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen?.()),
   };
   root.querySelectorAll("[data-atlas-action]").forEach((button) => {
     button.onclick = () => actions[button.dataset.atlasAction]();
   });
-  chrome.searchBox.oninput = () => chrome.search();
-  chrome.searchBox.onkeydown = (event) => {
-    event.stopPropagation();
-    if (event.key === "Enter") chrome.next(event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") {
-      chrome.clearSearch();
-      view.canvas.focus();
-    }
-  };
   chrome.minimap.onpointerdown = (event) => {
     chrome.minimap.setPointerCapture(event.pointerId);
     chrome.lookAt(event);

@@ -1,0 +1,216 @@
+// The search field and its result list. All answers come from the index, so also from what closed groups hide.
+
+const LISTED_HITS = 100;
+const DEBOUNCE_MS = 70;
+
+class Search {
+  constructor(view) {
+    const part = (name) => view.root.querySelector(name);
+    this.view = view;
+    this.box = part("[data-atlas-search]");
+    this.foundBox = part("[data-atlas-found]");
+    this.panel = part("[data-atlas-hits]");
+    this.said = part("[data-atlas-hits-said]");
+    this.list = part("[data-atlas-hits-list]");
+    this.hits = [];
+    this.problem = "";
+    this.at = -1; // place of the current hit
+    this.chosenByArrow = false;
+    this.box.oninput = () => this.soon();
+    this.box.onfocus = () => this.open(true);
+    this.box.onkeydown = (event) => this.key(event);
+    this.list.onpointerdown = (event) => event.preventDefault(); // the field keeps the focus
+    this.panel.parentElement.addEventListener("focusout", (event) => this.left(event));
+  }
+
+  soon() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.run(), DEBOUNCE_MS);
+  }
+
+  // Hits in forward order; the boxes that show them are lit.
+  run() {
+    clearTimeout(this.waiting);
+    this.waiting = 0;
+    const { view } = this;
+    const { conditions, problem } = parseQuery(this.box.value);
+    const start = performance.now();
+    this.hits = conditions.length && !problem && view.index ? hitsOf(view.index, conditions) : [];
+    this.asked = conditions.length > 0;
+    this.problem = problem;
+    this.at = -1;
+    this.chosenByArrow = false;
+    this.light();
+    this.took = performance.now() - start;
+    this.show();
+    view.still = null;
+    view.repaint();
+  }
+
+  // The same question to a new picture: the reader keeps the hit that was reached.
+  again() {
+    const { at } = this;
+    this.run();
+    this.at = at < this.hits.length ? at : -1;
+    this.show();
+  }
+
+  // `view.found` is what is painted: boxes that show hits; `view.foundCounts` how many each.
+  light() {
+    const { index } = this.view;
+    const [found, counts] = [new Map(), new Map()];
+    this.hidden = 0;
+    for (const node of this.hits) {
+      const boxes = index.boxesOf(node);
+      if (!boxes.some((box) => box.role === "node")) this.hidden++;
+      for (const box of boxes) {
+        found.set(box.address, box);
+        counts.set(box.address, (counts.get(box.address) ?? 0) + 1);
+      }
+    }
+    Object.assign(this.view, { found, foundCounts: counts });
+  }
+
+  words() {
+    const { hits, hidden, problem } = this;
+    if (problem) return problem;
+    if (!this.asked) return "";
+    if (!hits.length) return "Nothing found in the whole graph.";
+    const listed = hits.length > LISTED_HITS ? `, the first ${LISTED_HITS} listed` : "";
+    return `${plural(hits.length, "node")} found${hidden ? `, ${hidden.toLocaleString("en").replaceAll(",", "\u202f")} in closed groups` : ""}${listed}`;
+  }
+
+  show() {
+    const { hits, at } = this;
+    this.foundBox.textContent = !this.asked ? "" : this.problem ? "?" : at >= 0 ? `${at + 1} of ${hits.length}` : hits.length ? `${hits.length} found` : "none";
+    this.said.textContent = this.words();
+    const rows = this.asked || this.problem ? hits.slice(0, LISTED_HITS).map((node, place) => this.row(node, place)) : this.help();
+    this.list.replaceChildren(...rows);
+    this.list.setAttribute("aria-label", this.asked ? "Nodes found" : "What can be searched for");
+    this.mark();
+  }
+
+  row(node, place) {
+    const { index } = this.view;
+    const boxes = index.boxesOf(node);
+    const hidden = boxes.every((box) => box.role !== "node");
+    const leaf = index.isLeaf(node);
+    const where = [index.moduleOf(node), hidden ? (boxes.length ? `in closed ${boxes[0].title}` : "outside of this picture") : ""];
+    const row = element("div", "atlas-hit", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
+    row.append(
+      element("b", "", {}, leaf ? index.variableOf(node) || "unnamed leaf" : index.operationOf(node)),
+      element("span", "atlas-hit-shape", {}, index.shapesOf(node).replaceAll("\n", ", ")),
+      element("span", "atlas-hit-where", {}, where.filter(Boolean).join(" · ")),
+    );
+    row.title = index.addressOf(node);
+    row.onclick = () => this.choose(place);
+    if (leaf) row.append(this.pathButton(node));
+    return row;
+  }
+
+  // A leaf found by search can be what a path leads to.
+  pathButton(node) {
+    const { view } = this;
+    const button = element("button", "atlas-hit-path", { type: "button", tabindex: "-1", title: "Path from the selection to this leaf" }, "path");
+    button.disabled = !view.selected;
+    if (button.disabled) button.title = "Select a box first: the path leads from there to this leaf";
+    button.onclick = (event) => {
+      event.stopPropagation();
+      view.paths.toLeaf(node);
+    };
+    return button;
+  }
+
+  // With an empty field: what can be asked, each line to start with.
+  help() {
+    return Object.entries(QUALIFIERS).map(([name, example], place) => {
+      const row = element("div", "atlas-hit atlas-hit-help", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
+      row.append(element("code", "", {}, example));
+      row.onclick = () => {
+        this.box.value = name === "saved" ? "saved>" : `${name}:`;
+        this.box.focus();
+        this.run();
+      };
+      return row;
+    });
+  }
+
+  mark() {
+    const rows = [...this.list.children];
+    rows.forEach((row, place) => row.setAttribute("aria-selected", String(place === this.at)));
+    const row = rows[this.at];
+    if (row) this.box.setAttribute("aria-activedescendant", row.id);
+    else this.box.removeAttribute("aria-activedescendant");
+    row?.scrollIntoView({ block: "nearest" });
+  }
+
+  open(wanted) {
+    if (wanted && !this.list.children.length) this.show();
+    this.panel.hidden = !wanted;
+    this.box.setAttribute("aria-expanded", String(wanted));
+  }
+
+  left(event) {
+    if (!this.panel.parentElement.contains(event.relatedTarget)) this.open(false);
+  }
+
+  key(event) {
+    event.stopPropagation();
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.key === "Enter" && this.chosenByArrow) this.choose(this.at);
+    else if (event.key === "Enter") this.next(event.shiftKey ? -1 : 1);
+    else if (event.key in steps) this.arrow(steps[event.key]);
+    else if (event.key === "Escape") this.leave();
+    else return;
+    event.preventDefault();
+  }
+
+  leave() {
+    this.clear();
+    this.open(false);
+    this.view.canvas.focus();
+  }
+
+  arrow(step) {
+    if (this.waiting) this.run();
+    const rows = Math.min(this.hits.length, LISTED_HITS);
+    if (!rows) return;
+    this.at = (this.at + step + (this.at < 0 && step < 0 ? 1 : 0) + rows) % rows;
+    this.chosenByArrow = true;
+    this.mark();
+  }
+
+  // Enter walks through all hits, also those not listed, and looks at the box that shows each.
+  next(step) {
+    if (this.waiting) this.run();
+    if (!this.hits.length) return;
+    this.at = (this.at + step + (this.at < 0 && step < 0 ? 1 : 0) + this.hits.length) % this.hits.length;
+    this.foundBox.textContent = `${this.at + 1} of ${this.hits.length}`;
+    this.mark();
+    const { view } = this;
+    const box = view.index.boxOf(this.hits[this.at]);
+    if (!box) return;
+    view.lookAt(box);
+    view.hovered = box;
+  }
+
+  choose(place) {
+    this.at = place;
+    this.mark();
+    this.foundBox.textContent = `${place + 1} of ${this.hits.length}`;
+    this.view.showNode(this.hits[place]);
+  }
+
+  clear() {
+    this.box.value = "";
+    this.run();
+  }
+}
+
+function element(tag, name, attributes = {}, text = "") {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
