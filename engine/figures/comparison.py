@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from engine.figures.alignment import align
+from engine.figures.fold import addresses, forward_order
 from engine.figures.graph_union import Union, unite
 from engine.figures.node_changes import node_changes
 from engine.figures.saved_by_module import OUTSIDE, bytes_by_path
@@ -38,14 +39,15 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Run A (pinned) and run B.
 
     `union` has the nodes of B with their ids, then those that only A has, numbered onwards; `ghosts` are their ids in
-    A. `marks` ("", "added", "removed", "changed") and `changes` (words) go by id in the union. Totals and modules are
-    of the real graphs.
+    A and `removed` their addresses there. `marks` ("", "added", "removed", "changed") and `changes` (words) go by id in
+    the union. Totals and modules are of the real graphs.
     """
 
     a: Graph
     b: Graph
     union: Union
     ghosts: tuple[int, ...]
+    removed: tuple[str, ...]
     marks: tuple[str, ...]
     changes: dict[int, tuple[str, ...]]
     totals: tuple[Total, ...]
@@ -78,11 +80,19 @@ def compare_graphs(a: Graph, b: Graph) -> Compared:
         b=b,
         union=union,
         ghosts=alignment.removed,
+        removed=_addresses(a, alignment.removed),
         marks=tuple(marks),
         changes=changes,
         totals=_totals(a, b),
         modules=_modules(a, b, [node.module for node in union.graph.nodes], marks),
     )
+
+
+def _addresses(graph: Graph, wanted: Sequence[int]) -> tuple[str, ...]:
+    if not wanted:
+        return ()
+    names = addresses(graph, forward_order(graph))
+    return tuple(names[i] for i in wanted)
 
 
 def _totals(a: Graph, b: Graph) -> tuple[Total, ...]:

@@ -12,20 +12,22 @@ from engine.graph.spec import Edge, Graph, Node
 
 DETOUR = 6
 """Added nodes in a row that are followed to see that they only stand in the middle of an old edge."""
-GONE = "~A"
-"""What the address of a ghost ends with, so that it is no node of B's."""
 
+Pair = tuple[int, int]
 Place = tuple[int, str]
 """Id in the union and module path."""
 
 
 class Union(msgspec.Struct, frozen=True):
-    """The graph, the address of every node, the number of the first edge that only A has, and B's that A has not."""
+    """The graph, the address of every node, and (source, target) of edges that only A (`gone`) or only B has.
+
+    Nodes of B keep their addresses; a ghost gets the next free number of its name.
+    """
 
     graph: Graph
     addresses: tuple[str, ...]
-    first_ghost_edge: int
-    added_edges: frozenset[int]
+    gone: frozenset[Pair]
+    added: frozenset[Pair]
 
 
 def unite(a: Graph, b: Graph, alignment: Alignment) -> Union:
@@ -38,14 +40,16 @@ def unite(a: Graph, b: Graph, alignment: Alignment) -> Union:
     edges_b = tuple(b.edges)
     before = {(place[edge.source], place[edge.target]) for edge in a.edges if edge.target is not None}
     gone = _gone(a, edges_b, place, frozenset(alignment.added))
-    names_a = addresses(a, forward_order(a)) if alignment.removed else []
-    names = (*addresses(b, forward_order(b)), *(names_a[i] + GONE for i in alignment.removed))
+    graph = Graph.of(nodes, (*edges_b, *gone), b.roots, notes=b.notes)
+    ranks_b = forward_order(b)
     return Union(
-        graph=Graph.of(nodes, (*edges_b, *gone), b.roots, notes=b.notes),
-        addresses=names,
-        first_ghost_edge=len(edges_b),
-        added_edges=frozenset(
-            k for k, edge in enumerate(edges_b) if edge.target is not None and (edge.source, edge.target) not in before
+        graph=graph,
+        addresses=tuple(addresses(graph, [*ranks_b, *range(len(nodes_b), len(nodes))])),
+        gone=frozenset((edge.source, edge.target) for edge in gone if edge.target is not None),
+        added=frozenset(
+            (edge.source, edge.target)
+            for edge in edges_b
+            if edge.target is not None and (edge.source, edge.target) not in before
         ),
     )
 
