@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from engine.graph.spec import Attribute
+from engine.graph.rows import Attribute
 from engine.graph.texts import attribute_text
 from engine.graph.wording import is_freed
 from engine.recorded import NodeLayout

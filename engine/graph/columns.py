@@ -5,7 +5,7 @@ Numbers are `Array`s of the smallest unsigned dtype. Where a number may be missi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -105,9 +105,9 @@ def optional(column: Array) -> Integers:
     return (stored.astype(np.uint64) - np.uint64(1)).astype(np.int64)
 
 
-def column(numbers: Iterable[int] | npt.NDArray[Any]) -> Array:
+def column(numbers: Sequence[int] | npt.NDArray[Any]) -> Array:
     """Whole numbers from 0 as an Array of the smallest dtype that holds them; OverflowError for others."""
-    array = numbers if isinstance(numbers, np.ndarray) else np.array(list(numbers) or [0][:0], dtype=np.uint64)
+    array = numbers if isinstance(numbers, np.ndarray) else np.array(numbers, dtype=np.uint64)
     largest = int(array.max()) if array.size else 0
     if array.size and int(array.min()) < 0:
         raise OverflowError(f"A column holds whole numbers from 0; received {int(array.min())}.")
@@ -120,22 +120,26 @@ def optional_column(numbers: Sequence[int | None]) -> Array:
     return column([0 if number is None else number + 1 for number in numbers])
 
 
-def coded(values: Iterable[T]) -> Coded[T]:
+def coded(values: Sequence[T]) -> Coded[T]:
     """A column of values, each different one once."""
-    places: dict[T, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return Coded(tuple(places), column(codes))
+    return recoded(np.arange(len(values)), values)
 
 
-def recoded(codes: npt.NDArray[Any], values: Sequence[T]) -> Coded[T]:
-    """The same column as `coded(values[code] for code in codes)`, without asking for every row."""
-    places: dict[T, int] = {}
-    merged = np.array([places.setdefault(value, len(places)) for value in values], dtype=np.int64)
-    codes = merged[codes] if codes.size else codes
-    first = np.full(len(places), codes.size)
+def recoded(codes: npt.NDArray[np.int64], values: Sequence[T]) -> Coded[T]:
+    """The column `values[code] for code in codes`; equal values become one, unused ones are dropped."""
+    merged, table = _merge(values)
+    codes = merged[codes]
+    first = np.full(len(table), codes.size)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
-    renamed = np.empty(len(places), dtype=np.int64)
+    renamed = np.empty(len(table), dtype=np.int64)
     renamed[order] = np.arange(order.size)
-    table = tuple(places)
-    return Coded(tuple(table[place] for place in order.tolist()), column(renamed[codes] if codes.size else codes))
+    return Coded(tuple(table[place] for place in order.tolist()), column(renamed[codes]))
+
+
+def _merge(values: Sequence[T]) -> tuple[Integers, list[T]]:
+    """(place of every value among the different ones, these); most equal values are one object, told at a glance."""
+    objects = dict(zip(map(id, values), values, strict=True))
+    places: dict[T, int] = {}
+    of_object = {number: places.setdefault(value, len(places)) for number, value in objects.items()}
+    return np.fromiter(map(of_object.__getitem__, map(id, values)), np.int64, len(values)), list(places)

@@ -138,7 +138,7 @@ def _held_bytes(spec: GraphSpec, run: _Run, graph: Graph) -> int | None:
 
 def _modules(run: _Run, graph: Graph) -> tuple[ModuleCall, ...]:
     counts: dict[str, int] = {}
-    for path, own in Counter(node.module for node in graph.nodes).items():
+    for path, own in Counter(graph.node_modules).items():
         parts = path.split(".") if path else []
         for depth in range(len(parts) + 1):
             above = ".".join(parts[:depth])

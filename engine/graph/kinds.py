@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from engine import recorded
-from engine.graph.spec import NodeKind
+from engine.graph.rows import NodeKind
 
 _BY_NAME: dict[str, NodeKind] = {
     "torch::autograd::AccumulateGrad": "leaf",

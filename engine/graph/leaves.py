@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -45,13 +46,12 @@ def leaf_table(
 
 def uses_of(graph: Graph, ids: Mapping[Any, int], extra: Mapping[str, torch.Tensor]) -> dict[tuple[str, str], int]:
     """(kind, name) -> edges of the graph that end in that leaf or that named output."""
-    into: dict[tuple[int | None, int], int] = {}
-    for edge in graph.edges:
-        into[edge.target, edge.input_nr] = into.get((edge.target, edge.input_nr), 0) + 1
-    found = {("leaf", node.variable): into.get((node.id, 0), 0) for node in graph.nodes if node.kind == "leaf"}
+    into = Counter(zip(graph.edge_targets.tolist(), graph.edge_input_nrs.tolist(), strict=True))
+    kinds, variables = graph.node_kinds, graph.node_variables
+    found = {("leaf", variables[node]): into[node, 0] for node, kind in enumerate(kinds) if kind == "leaf"}
     for name, tensor in extra.items():
         number = ids.get(tensor.grad_fn)
-        found["intermediate", name] = into.get((number, tensor.output_nr), 0) if number is not None else 0
+        found["intermediate", name] = into[number, tensor.output_nr] if number is not None else 0
     return found
 
 

@@ -9,9 +9,12 @@ import torch
 from torch import nn
 
 from engine import recorded
-from engine.graph.spec import OwnerKind
+from engine.graph.rows import OwnerKind
 
 Owner = tuple[str, OwnerKind]
+"""A name a person knows, and what it names."""
+Maker = tuple[str | int, OwnerKind]
+"""An owner, or the number of the node that made an intermediate."""
 
 
 class Owners:
@@ -25,7 +28,6 @@ class Owners:
         self.by_storage: dict[int, Owner] = {}
         self.storages: dict[int, tuple[int, int]] = {}
         """Identity of a storage -> (its bytes, its number in order of discovery)."""
-        self.makers: dict[Any, Owner] = {}
         self._unnamed = 0
         if model is not None:
             parameters, buffers = recorded.named_members(model)
@@ -57,16 +59,12 @@ class Owners:
         """The parameter, input, buffer or known intermediate that shares a storage."""
         return self.by_storage.get(storages[0][0]) if storages else None
 
-    def made_by(self, node: Any | None) -> Owner:
-        """The operation that made an intermediate, as `name #id`; empty for a tensor autograd did not make."""
+    def made_by(self, node: Any | None) -> Maker:
+        """The operation that made an intermediate; by name where it is not in the graph, "" when autograd made none."""
         if node is None:
             return "", "intermediate"
-        owner = self.makers.get(node)
-        if owner is None:
-            number = self.ids.get(node)
-            label: str = node.name() if number is None else f"{node.name()} #{number}"
-            owner = self.makers[node] = (label, "intermediate")
-        return owner
+        number = self.ids.get(node)
+        return node.name() if number is None else number, "intermediate"
 
     def count(self, storages: tuple[tuple[int, int], ...], kind: OwnerKind) -> int | None:
         """Number of the (first) storage in order of discovery; each storage adds to the totals once."""

@@ -18,16 +18,16 @@ def pack_nodes(nodes: Sequence[Node]) -> NodeColumns:
         if node.id != place:
             raise ValueError(f"A node's id is its place in the graph, {place}; received {node.id}. Number them anew.")
     return NodeColumns(
-        name=coded(node.name for node in nodes),
-        kind=coded(node.kind for node in nodes),
+        name=coded([node.name for node in nodes]),
+        kind=coded([node.kind for node in nodes]),
         sequence_nr=optional_column([node.sequence_nr for node in nodes]),
-        attributes=coded(node.attributes for node in nodes),
-        inputs=coded(node.inputs for node in nodes),
+        attributes=coded([node.attributes for node in nodes]),
+        inputs=coded([node.inputs for node in nodes]),
         saved=column([len(node.saved) for node in nodes]),
-        module=coded(node.module for node in nodes),
-        source=coded(node.source for node in nodes),
-        hooks=coded(node.hooks for node in nodes),
-        variable=coded(node.variable for node in nodes),
+        module=coded([node.module for node in nodes]),
+        source=coded([node.source for node in nodes]),
+        hooks=coded([node.hooks for node in nodes]),
+        variable=coded([node.variable for node in nodes]),
     )
 
 
@@ -42,8 +42,8 @@ def pack_slots(nodes: Sequence[Node]) -> SlotColumns:
     ]
     owners = [place if maker is None else place + len(named) for place, maker in zip(places, makers, strict=True)]
     return SlotColumns(
-        kind=coded(SlotKind(slot.name, slot.owner_kind, slot.dropped, slot.unavailable) for slot in slots),
-        layout=coded(Layout(slot.shape, slot.dtype, slot.stride, slot.device, slot.bytes) for slot in slots),
+        kind=coded([SlotKind(slot.name, slot.owner_kind, slot.dropped, slot.unavailable) for slot in slots]),
+        layout=coded([Layout(slot.shape, slot.dtype, slot.stride, slot.device, slot.bytes) for slot in slots]),
         storage_bytes=column([slot.storage_bytes for slot in slots]),
         storage_id=optional_column([slot.storage_id for slot in slots]),
         owner=column(owners),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
-
-from engine.graph.spec import Edge
 
 DEEP = 5_000
 """Nodes below which recursion is harmless: torch 2.13 overflows an 8 MiB stack between 40,000 and 60,000 in a row."""
@@ -14,8 +13,10 @@ STRIDE = 1_000
 _KEY = "torch_atlas_release_order"
 
 
-def release_iteratively(nodes: list[Any], edges: Iterable[Edge]) -> None:
+def release_iteratively(nodes: list[Any], counts: list[int], targets: list[int]) -> None:
     """Give a graph of more than DEEP nodes an order to be freed in, so that dropping it cannot overflow the stack.
+
+    Node i has counts[i] slots; `targets` says where each leads, one node after the other, -1 for nowhere.
 
     From torch 2.13 on a node that Python has seen is freed by its wrapper, one C call inside the other, and a chain of
     50,000 kills the process, long after the reading and wherever the last reference goes. Raising the stack limit would
@@ -26,9 +27,9 @@ def release_iteratively(nodes: list[Any], edges: Iterable[Edge]) -> None:
     """
     if len(nodes) <= DEEP:
         return
-    targets, order = _topological(len(nodes), edges)
+    following, order = _topological(counts, targets)
     for start in range(0, len(order), STRIDE):
-        for first, reached in _covers(order[start : start + STRIDE], targets):
+        for first, reached in _covers(order[start : start + STRIDE], following):
             nodes[first].metadata[_KEY] = [nodes[number] for number in reversed(reached)]
 
 
@@ -48,18 +49,20 @@ def _covers(window: list[int], targets: list[list[int]]) -> Iterable[tuple[int, 
     return reached.items()
 
 
-def _topological(count: int, edges: Iterable[Edge]) -> tuple[list[list[int]], list[int]]:
+def _topological(counts: list[int], targets: list[int]) -> tuple[list[list[int]], list[int]]:
     """(targets of every node, all nodes so that every edge leads forward)."""
-    targets: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
-    for edge in edges:
-        if edge.target is not None:
-            targets[edge.source].append(edge.target)
-            waiting[edge.target] += 1
-    order = [number for number in range(count) if not waiting[number]]
+    ends = list(accumulate(counts))
+    following = [
+        [one for one in targets[end - count : end] if one >= 0] for count, end in zip(counts, ends, strict=True)
+    ]
+    waiting = [0] * len(counts)
+    for target in targets:
+        if target >= 0:
+            waiting[target] += 1
+    order = [number for number, count in enumerate(waiting) if not count]
     for number in order:
-        for target in targets[number]:
+        for target in following[number]:
             waiting[target] -= 1
             if not waiting[target]:
                 order.append(target)
-    return targets, order
+    return following, order

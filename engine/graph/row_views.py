@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Generic, TypeVar, overload
 
 from engine.graph.columns import Coded, EdgeColumns, NodeColumns, integers, optional
@@ -102,7 +102,8 @@ class Nodes(Rows[Node]):
         )
         numbers = (None if number < 0 else number for number in self._sequence_nrs[part].tolist())
         first = self._slots.first
-        saved = map(self._slots.rows, first[start:stop], first[start + 1 : stop + 1])
+        slots, before = self._slots.rows(first[start], first[stop]), first[start]
+        saved = (slots[one - before : end - before] for one, end in pairwise(first[start : stop + 1]))
         return map(
             Node,
             range(start, stop),

@@ -5,20 +5,21 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
+import numpy as np
 import torch
 from torch import nn
 
 from engine import recorded
+from engine.graph.columns import EdgeColumns, column
 from engine.graph.nodes import read_nodes
 from engine.graph.owners import Owners
 from engine.graph.recording import latest_recording
 from engine.graph.release import release_iteratively
 from engine.graph.roots import named_inputs, named_tensors
 from engine.graph.saved import SavedReader
-from engine.graph.spec import Edge, Graph, Node, Root
+from engine.graph.spec import Graph, Root
 from engine.graph.texts import NAMES
 from engine.runner.faults import error_text
 from engine.shapes import shape_of
@@ -65,11 +66,12 @@ def _read_graph(
     tensors = [(name, value, *_gradient_edge(value)) for name, value in found if isinstance(value, torch.Tensor)]
     edges = _discover([node for _, _, node, _ in tensors if node is not None], owners)
     saved = SavedReader(owners)
-    nodes = read_nodes(owners, saved, latest_recording(model))
-    release_iteratively(owners.nodes, edges)
-    return Graph.of(
-        nodes=_with_hooks(nodes, saved.hooks | _root_hooks(tensors, owners)),
-        edges=tuple(edges),
+    nodes, slots = read_nodes(owners, saved, latest_recording(model), _root_hooks(tensors, owners))
+    release_iteratively(owners.nodes, edges.counts, edges.targets)
+    return Graph(
+        node_columns=nodes,
+        slot_columns=slots,
+        edge_columns=edges.columns(),
         roots=tuple(_root(name, tensor, node, note, owners) for name, tensor, node, note in tensors),
         saved_bytes=sum(owners.totals.values()),
         parameter_bytes=owners.totals["parameter"],
@@ -81,25 +83,46 @@ def _read_graph(
     ), owners.ids
 
 
-def _discover(starts: list[Any], owners: Owners) -> list[Edge]:
+class Discovered(NamedTuple):
+    """The slots of all nodes, one node after the other: how many each has, and where each leads (-1 for nowhere)."""
+
+    counts: list[int]
+    targets: list[int]
+    input_nrs: list[int]
+
+    def columns(self) -> EdgeColumns:
+        counts = np.array(self.counts, dtype=np.int64)
+        first = np.cumsum(counts) - counts
+        return EdgeColumns(
+            source=column(np.repeat(np.arange(counts.size), counts)),
+            output_nr=column(np.arange(len(self.targets)) - np.repeat(first, counts)),
+            target=column(np.array(self.targets, dtype=np.int64) + 1),
+            input_nr=column(self.input_nrs),
+        )
+
+
+def _discover(starts: list[Any], owners: Owners) -> Discovered:
     """Number every node reachable from `starts` breadth first and return the edges, empty slots included."""
     nodes, ids = owners.nodes, owners.ids
-    edges: list[Edge] = []
     for start in starts:
         if start not in ids:
             ids[start] = len(nodes)
             nodes.append(start)
-    number_of, add = ids.get, edges.append
-    for source, following in enumerate(map(recorded.read_next, nodes)):
-        output_nr = 0
+    found = Discovered([], [], [])
+    count, add, add_input = found.counts.append, found.targets.append, found.input_nrs.append
+    number_of = ids.get
+    for following in map(recorded.read_next, nodes):
+        count(len(following))
         for target, input_nr in following:
             number = number_of(target)
-            if number is None and target is not None:
-                number = ids[target] = len(nodes)
-                nodes.append(target)
-            add(Edge(source, output_nr, number, input_nr))
-            output_nr += 1  # noqa: SIM113 (a sixth faster here)
-    return edges
+            if number is None:
+                number = -1
+                if target is not None:
+                    number = ids[target] = len(nodes)
+                    nodes.append(target)
+            add(number)
+            add_input(input_nr)
+    return found
 
 
 def _gradient_edge(tensor: torch.Tensor) -> tuple[Any | None, str]:
@@ -131,9 +154,3 @@ def _root(name: str, tensor: torch.Tensor, node: Any | None, note: str, owners: 
 def _root_hooks(tensors: list[Any], owners: Owners) -> dict[int, tuple[str, ...]]:
     found = {owners.ids[node]: recorded.tensor_hooks(tensor) for _, tensor, node, _ in tensors if node is not None}
     return {number: hooks for number, hooks in found.items() if hooks}
-
-
-def _with_hooks(nodes: list[Node], hooks: dict[int, tuple[str, ...]]) -> tuple[Node, ...]:
-    for number, names in hooks.items():
-        nodes[number] = msgspec.structs.replace(nodes[number], hooks=names)
-    return tuple(nodes)
