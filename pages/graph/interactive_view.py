@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import get_args
 
+import msgspec
 import streamlit as st
 
 from engine import run
 from engine.figures.difference import Difference, difference
-from engine.figures.scene import Scene, build_scene, encode_scene, toggled
+from engine.figures.index import GraphIndex, index_of
+from engine.figures.reveal import revealed
+from engine.figures.scene import Prepared, Scene, draw, encode_scene, prepare, toggled
 from engine.figures.view import ColourBy, Direction, GraphView
 from engine.graph.spec import GraphSpec
 from pages.graph.node_details import draw_selection
@@ -31,7 +34,11 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     traced = run(spec)
     scene, encoded = picture(spec, pinned, current_view())
     selection = show_graph(
-        encoded, key="graph", height=PICTURE_HEIGHT, on_toggle=lambda address: _toggle(scene, address)
+        encoded,
+        key="graph",
+        height=PICTURE_HEIGHT,
+        on_toggle=lambda address: _toggle(scene, address),
+        on_reveal=lambda address: _reveal(spec, pinned, scene, address),
     )
     if pinned is not None:
         _draw_changes(changes(spec, pinned))
@@ -42,15 +49,30 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
 @lru_cache(maxsize=64)
 def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple[Scene, bytes]:
     """The scene of a traced model and the same encoded for the canvas."""
+    prepared, index = indexed(spec, pinned, closed(view))
+    scene = draw(prepared, view)
+    return scene, encode_scene(scene, index)
+
+
+@lru_cache(maxsize=4)
+def indexed(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple[Prepared, GraphIndex]:
+    """What all pictures of one graph share however they are opened, and what search reads."""
     traced = run(spec)
-    scene = build_scene(
+    kinds = {leaf.name: leaf.kind for leaf in traced.leaves}
+    prepared = prepare(
         traced.graph,
         view,
         pinned=run(pinned).graph if pinned else None,
         types={call.path: call.type for call in traced.modules},
-        kinds={leaf.name: leaf.kind for leaf in traced.leaves},
+        kinds=kinds,
+        modules=traced.modules,
     )
-    return scene, encode_scene(scene)
+    return prepared, index_of(traced.graph, prepared.folded, prepared.names, kinds)
+
+
+def closed(view: GraphView) -> GraphView:
+    """`view` without what does not matter to `prepare`."""
+    return msgspec.structs.replace(view, expanded=None, inside="", colour_by="kind", direction="forward")
 
 
 @lru_cache(maxsize=64)
@@ -75,6 +97,12 @@ def current_view() -> GraphView:
 
 def _toggle(scene: Scene, address: str) -> None:
     open_groups(toggled(current_view(), scene, address).expanded or ())
+
+
+def _reveal(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: str) -> None:
+    view, _ = revealed(indexed(spec, pinned, closed(current_view()))[0], current_view(), scene, address)
+    if view is not None:
+        open_groups(view.expanded or ())
 
 
 def draw_options() -> None:

@@ -1,0 +1,71 @@
+"""From an address to the picture that shows it: which groups have to be open for a node, a leaf or a group."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from engine.figures.hierarchy import Item, groups_of
+from engine.figures.scene import Prepared, Scene
+from engine.figures.units import shorten
+from engine.figures.view import GraphView
+
+
+def node_at(prepared: Prepared, address: str) -> int | None:
+    """The node of a stable address, also when its box is in a closed group; None for groups and what is not there."""
+    for name in (address, address.rpartition("~")[0]):
+        if name in prepared.names:
+            return prepared.names.index(name)
+    return None
+
+
+def revealed(prepared: Prepared, view: GraphView, scene: Scene | None, address: str) -> tuple[GraphView | None, str]:
+    """`view` with what is open in `scene` and the groups around `address`; (None, why) when there is no such thing.
+
+    Without `scene` only the groups that `view` names are open besides. A view of the inside of a group that the address
+    is not in becomes one of the whole graph.
+    """
+    found = _place(prepared, address)
+    if found is None:
+        return (
+            None,
+            f"{shorten(address, 80) or 'The empty address'} is not in this graph: another model or setting made it.",
+        )
+    position, group = found
+    around = group.parent if group is not None else _innermost(prepared.tree, position)
+    opened = list(scene.expanded if scene is not None else view.expanded or ())
+    if around is not None and around is not prepared.tree:
+        opened = [*(name for name in opened if name != around.address), around.address]
+    inside = groups_of(prepared.tree).get(view.inside) if view.inside else None
+    outside = inside is not None and not inside.first <= position < inside.last
+    within = "" if inside is None or outside else view.inside
+    return msgspec.structs.replace(view, expanded=tuple(opened), inside=within), ""
+
+
+def _place(prepared: Prepared, address: str) -> tuple[int, Item | None] | None:
+    """Position in the forward order, and the group where the address is one's."""
+    node = node_at(prepared, address)
+    if node is not None:
+        return _position(prepared, node), None
+    group = groups_of(prepared.tree).get(address)
+    return None if group is None else (group.first, group)
+
+
+def _position(prepared: Prepared, node: int) -> int:
+    """Where the box that shows `node` is in the forward order; of a leaf, the one that uses it first."""
+    folded, graph = prepared.folded, prepared.graph
+    host = folded.host[node]
+    if host != -1:
+        return folded.order.index(host)
+    edges = np.flatnonzero(graph.edge_targets == node).tolist()
+    boxes = {folded.uses.get(edge, folded.host[int(graph.edge_sources[edge])]) for edge in edges}
+    return min(folded.order.index(box) for box in boxes)
+
+
+def _innermost(root: Item, position: int) -> Item:
+    """The innermost group around a position."""
+    inner: Item | None = root
+    while inner is not None:
+        root = inner
+        inner = next((group for group in root.groups if group.first <= position < group.last), None)
+    return root
