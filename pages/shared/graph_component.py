@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 import streamlit as st
 
-_FOLDER = Path(__file__).parent / "component"
-_SCRIPTS = (
-    "scene.js",
-    "camera.js",
-    "words.js",
-    "paint.js",
-    "chrome.js",
-    "input.js",
-    "sheet.js",
-    "looking.js",
-    "index.js",
-    "query.js",
-    "search.js",
-    "paths.js",
-    "tree.js",
-    "reading.js",
-    "graph.js",
-)
-"""One module, in the order of use; `graph.js` exports the entry point."""
-_STYLES = ("graph.css", "reading.css")
-
-
-def _read(*names: str) -> str:
-    return "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in names)
-
+from pages.shared.canvas_files import SCRIPTS as _SCRIPTS
+from pages.shared.canvas_files import STYLES as _STYLES
+from pages.shared.canvas_files import read as _read
 
 _GRAPH = st.components.v2.component(
     "torch_atlas_graph", html=_read("graph.html"), css=_read(*_STYLES), js=_read(*_SCRIPTS)

@@ -57,9 +57,13 @@ def test_assets_are_self_contained_and_never_write_markup(path):
 
 
 def test_every_script_is_loaded():
-    from pages.shared import cells_component, graph_component
+    from pages.shared import canvas_files, cells_component, graph_component
 
-    assert {path.name for path in SCRIPTS} == {*graph_component._SCRIPTS, *cells_component._SCRIPTS}
+    assert {path.name for path in SCRIPTS} == {
+        *graph_component._SCRIPTS,
+        *canvas_files.STANDALONE,
+        *cells_component._SCRIPTS,
+    }
 
 
 def test_the_page_offers_stable_hooks():

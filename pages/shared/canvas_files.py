@@ -1,0 +1,60 @@
+"""The files of the canvas, and a graph as one interactive HTML file without Streamlit.
+
+In a notebook: `write_html(trace_graph(loss, model=model), "graph.html")`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.figures.interactive_html import Canvas, interactive_html
+from engine.figures.scene import prepare
+from engine.figures.view import GraphView
+from engine.graph.spec import Graph
+
+FOLDER = Path(__file__).parent / "component"
+SCRIPTS = (
+    "scene.js",
+    "camera.js",
+    "words.js",
+    "paint.js",
+    "chrome.js",
+    "input.js",
+    "sheet.js",
+    "looking.js",
+    "index.js",
+    "query.js",
+    "search.js",
+    "paths.js",
+    "tree.js",
+    "reading.js",
+    "graph.js",
+)
+"""One module, in the order of use; `graph.js` exports the entry point."""
+STYLES = ("graph.css", "reading.css")
+STANDALONE = ("standalone_facts.js", "standalone.js")
+
+
+def read(*names: str) -> str:
+    """The texts of these files, one after the other."""
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
+
+
+def canvas_files() -> Canvas:
+    """All files of the canvas and of the page around it in a file."""
+    return Canvas(
+        markup=read("graph.html"),
+        page=read("standalone.html"),
+        styles=read(*STYLES, "standalone.css"),
+        scripts=read(*SCRIPTS),
+        standalone=read(*STANDALONE),
+    )
+
+
+def write_html(graph: Graph, path: str | Path, *, view: GraphView | None = None, title: str = "Autograd graph") -> Path:
+    """Write the interactive picture of `graph` to `path`; it opens from disk and loads nothing."""
+    view = view or GraphView()
+    text = interactive_html(prepare(graph, view), view, canvas_files(), title=title)
+    written = Path(path)
+    written.write_bytes(text.encode("utf-8", "replace"))
+    return written
