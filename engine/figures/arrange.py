@@ -60,7 +60,7 @@ def _place(
 ) -> Arranged:
     visible = _visible(root, opened)
     labels.around = {address: group.path for address, group in visible_parents(root, opened).items()}
-    wired = bundle_wires(graph, folded, [item for item in visible if item.address not in opened])
+    wired = bundle_wires(labels.nodes, [item for item in visible if item.address not in opened])
     wires = [(bundle.source, bundle.target) for bundle in wired.bundles]
     aspects = (0.0,) if not view.columns else ASPECTS[:1] if len(visible) > MANY else ASPECTS
     pictures = [

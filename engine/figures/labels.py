@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
+import numpy as np
 
 from engine.figures.fold import Folded, box_kind, is_leaf, leaf_kind, leaf_name, operation_name
 from engine.figures.hierarchy import Item
+from engine.figures.members import Members
 from engine.figures.slots import (
     empty_slots,
     modified_line,
@@ -19,6 +20,7 @@ from engine.figures.slots import (
     unused_outputs,
 )
 from engine.figures.units import format_bytes, format_count, format_shape, shorten
+from engine.graph.columns import Integers
 from engine.graph.spec import Graph, Node
 
 TITLE = 8.2
@@ -62,39 +64,28 @@ class Labels:
     ) -> None:
         self.graph, self.folded, self.names, self.types, self.added = graph, folded, names, types, added
         self._texts: dict[tuple[str, bool, str], Text] = {}
-        self._members: dict[str, tuple[int, ...]] = {}
+        self.nodes = Members(graph, folded)
         self.around: dict[str, str] = {}
         """Path of the open frame around each visible box, by address."""
         self._outputs: dict[int, list[str]] = {}
         self._empty = empty_slots(graph)
         self._unused = unused_outputs(graph)
-        self._modified = frozenset(node.id for node in graph.nodes if modified_slots([node]))
+        self._modified = graph.modified_nodes
         for root in graph.roots:
             if root.node is not None:
                 self._outputs.setdefault(root.node, []).append(root.name)
 
     def members(self, item: Item) -> tuple[int, ...]:
         """Node ids a box stands for: boxes inside, what they absorbed, and their leaves."""
-        if item.address not in self._members:
-            found: dict[int, None] = {}
-            for box in self.folded.order[item.first : item.last]:
-                found[self.folded.copies.get(box, box)] = None
-                found.update(dict.fromkeys(self.folded.absorbed.get(box, ())))
-                found.update(dict.fromkeys(use.node for use in self.folded.leaves.get(box, ())))
-            self._members[item.address] = tuple(found)
-        return self._members[item.address]
-
-    def leaf_members(self) -> dict[str, tuple[int, ...]]:
-        """Every leaf's own address to its node."""
-        return {self.names[node.id]: (node.id,) for node in self.graph.nodes if is_leaf(node)}
+        return tuple(self.nodes.of(item).tolist())
 
     def mark(self, item: Item) -> str:
         """ "added" when nothing in the box has a partner in run A, for a group also with some; else "modified"."""
         if item.first >= item.last:
             return ""
-        stale = "modified" if any(i in self._modified for i in self.members(item)) else ""
-        own = [self.folded.copies.get(box, box) for box in self.folded.order[item.first : item.last]]
-        return "added" if (any if item.children else all)(i in self.added for i in own) else stale
+        if self.added and (any if item.children else all)(i in self.added for i in self.nodes.boxes(item)):
+            return "added"
+        return "modified" if self._modified and not self._modified.isdisjoint(self.members(item)) else ""
 
     def text(self, item: Item, is_open: bool) -> Text:
         """The words of a box (closed) or frame (open)."""
@@ -182,20 +173,18 @@ class Labels:
         )
 
     def _group(self, item: Item, is_open: bool) -> Text:
-        ids = self.members(item)
-        nodes = [self.graph.nodes[i] for i in ids]
-        saved, dropped = saved_by(nodes)
-        leaves = sum(is_leaf(node) for node in nodes)
+        ids = self.nodes.of(item)
+        sums, leaves = self.nodes.sums(ids), int(self.nodes.is_leaf[ids].sum())
+        saved, dropped = sums.saved_bytes, sums.dropped
         facts = [f"{format_count(len(ids))} nodes"]
         facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
         held = [f"saves {format_bytes(saved)}"] if saved else []
         lines = [" · ".join(facts), *held, *([_dropped(dropped)] if dropped else [])]
-        modified = len(modified_slots(nodes))
-        lines += [modified_line(modified)] if modified else []
+        lines += [modified_line(sums.modified)] if sums.modified else []
         title = self._group_title(item)
-        outputs = tuple(shorten(name, 40) for i in ids for name in self._outputs.get(i, ()))
-        inside = Counter(operation_name(node.name) for node in nodes if not is_leaf(node)).most_common(12)
-        held_ops = ", ".join(f"{count} {shorten(name, 40)}" for name, count in inside)
+        outputs = tuple(shorten(name, 40) for name in self._outputs_in(ids))
+        inside = self.nodes.operations(ids)[:12]
+        held_ops = ", ".join(f"{count} {shorten(operation_name(name), 40)}" for name, count in inside)
         width, height = size_for(title, lines, (), outputs)
         if is_open:
             lines = [facts[0], *held]
@@ -212,6 +201,11 @@ class Labels:
             tooltip=(shorten(item.path or item.title, 80), *lines, f"inside: {held_ops}"),
             size=(width if is_open else min(MAXIMUM, width + 20), height),
         )
+
+    def _outputs_in(self, ids: Integers) -> list[str]:
+        """Names of traced outputs that these nodes make, in the order of the nodes."""
+        made = ids[np.isin(ids, list(self._outputs))].tolist()
+        return [name for node in made for name in self._outputs[node]]
 
     def _group_title(self, item: Item) -> str:
         """A module the way `print(model)` names it: "attention: Attention"."""

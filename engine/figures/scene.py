@@ -16,6 +16,7 @@ from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, groups_of, inside
 from engine.figures.index import GraphIndex
 from engine.figures.labels import Labels, Marker, Text
+from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
@@ -97,7 +98,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...]
     notes: tuple[str, ...]
     summary: str
-    members: dict[str, tuple[int, ...]]
+    members: Mapping[str, tuple[int, ...]]
     selected: str = ""
     modules: tuple[ModuleRow, ...] = ()
 
@@ -180,13 +181,13 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         colour_by=view.colour_by,
         direction=view.direction,
         nodes_total=len(graph.nodes),
-        nodes_shown=len({node for i in visible if not i.children for node in labels.members(i)}),
+        nodes_shown=len({node for i in visible if not i.kids for node in labels.members(i)}),
         edges_total=len(graph.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=tuple(removed.get("", ())),
         notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not prepared.tree, arranged.wired)),
         summary=_summary(graph, boxes),
-        members={item.address: labels.members(item) for item in visible} | labels.leaf_members(),
+        members=MembersByAddress(labels.nodes, {item.address: item for item in visible}, prepared.names),
         selected=selected,
         modules=prepared.modules,
     )
@@ -215,16 +216,14 @@ def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
 
 
 def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> Item:
-    paths = [node.module for node in graph.nodes]
-    words = [node.name for node in graph.nodes]
-    labels = list(names)
-    followers = dict(zip(folded.order, folded.order[1:], strict=False))
+    paths, words, labels = list(graph.node_modules), list(graph.node_names), list(names)
+    followers = dict(zip(folded.order, folded.order[1:], strict=False)) if folded.copies else {}
     for box, leaf in folded.copies.items():
         consumer = followers[box]
         while consumer >= len(graph.nodes):
             consumer = followers[consumer]
-        paths.append(graph.nodes[consumer].module)
-        words.append(graph.nodes[leaf].name)
+        paths.append(paths[consumer])
+        words.append(words[leaf])
         labels.append(f"{names[leaf]}~{box - len(graph.nodes)}")
     return build_tree(folded.order, paths, words, labels, view.maximum_boxes)
 
@@ -254,7 +253,7 @@ def _box(
         title=text.title,
         lines=lines,
         leaves=text.leaves,
-        nodes=len(labels.members(item)),
+        nodes=labels.nodes.of(item).size,
         saved_bytes=text.saved_bytes,
         dropped=text.dropped,
         outputs=text.outputs,

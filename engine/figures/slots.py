@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from engine.figures.fold import LeafUse
 from engine.graph.spec import Graph, Node, Saved
 
@@ -16,9 +18,9 @@ ROLES = frozenset({"weight", "bias"})
 def empty_slots(graph: Graph) -> dict[int, tuple[int, ...]]:
     """Slots of `next_functions` that lead nowhere, per node, ascending."""
     found: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        if edge.target is None:
-            found.setdefault(edge.source, []).append(edge.output_nr)
+    empty = graph.edge_targets < 0
+    for source, slot in zip(graph.edge_sources[empty].tolist(), graph.edge_output_nrs[empty].tolist(), strict=True):
+        found.setdefault(source, []).append(slot)
     return {node: tuple(sorted(slots)) for node, slots in found.items()}
 
 
@@ -31,10 +33,11 @@ def order_matters(uses: Sequence[LeafUse], empty: Sequence[int]) -> bool:
 
 def unused_outputs(graph: Graph) -> dict[int, tuple[int, ...]]:
     """Outputs that neither a node nor a traced output uses, for nodes with several; per node, ascending."""
-    several = {node.id: set(range(len(node.inputs))) for node in graph.nodes if len(node.inputs) > 1}
-    for edge in graph.edges:
-        if edge.target in several:
-            several[edge.target].discard(edge.input_nr)
+    several = {node: set(range(len(made))) for node, made in enumerate(graph.node_received) if len(made) > 1}
+    if several:
+        used = np.isin(graph.edge_targets, list(several))
+        for target, number in zip(graph.edge_targets[used].tolist(), graph.edge_input_nrs[used].tolist(), strict=True):
+            several[target].discard(number)
     for root in graph.roots:
         if root.node in several:
             several[root.node].discard(root.input_nr)

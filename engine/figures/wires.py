@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
-from engine.figures.fold import Folded, operation_name
+from engine.figures.fold import operation_name
 from engine.figures.hierarchy import Item
+from engine.figures.members import Members
 from engine.figures.slots import listed
 from engine.figures.units import format_shape
+from engine.graph.columns import Integers
 from engine.graph.spec import Edge, Graph
 
 LISTED = 6
@@ -32,28 +35,37 @@ class Wired(msgspec.Struct, frozen=True):
     leaving: int
 
 
-def bundle_wires(graph: Graph, folded: Folded, visible: Sequence[Item]) -> Wired:
-    """Group the graph's edges by the boxes that show their ends; edges inside one box are dropped."""
-    shown = {}
-    for item in visible:
-        for box in folded.order[item.first : item.last]:
-            shown[box] = item
-    found: dict[tuple[str, str], tuple[Item, Item, list[Edge]]] = {}
-    entering = leaving = 0
-    for number, edge in enumerate(graph.edges):
-        if edge.target is None:
-            continue
-        producer = folded.uses.get(number, folded.host[edge.target])
-        if producer == -1:
-            continue
-        source, target = shown.get(producer), shown.get(folded.host[edge.source])
-        if source is None or target is None:
-            entering += target is not None
-            leaving += source is not None
-        elif source is not target:
-            found.setdefault((source.address, target.address), (source, target, []))[2].append(edge)
-    bundles = [Bundle(source, target, tuple(edges)) for source, target, edges in found.values()]
-    return Wired(bundles, entering, leaving)
+def bundle_wires(members: Members, visible: Sequence[Item]) -> Wired:
+    """Group the graph's edges by the boxes that show their ends; edges inside one box are dropped.
+
+    Bundles stand in the order of their first edges.
+    """
+    graph = members.graph
+    numbers, producers, consumers = _ends(members)
+    shown = np.full(len(members.folded.order) + 1, -1, np.int64)
+    for number, item in enumerate(visible):
+        shown[item.first : item.last] = number
+    sources, targets = shown[producers], shown[consumers]
+    drawn = (sources >= 0) & (targets >= 0)
+    crossing = np.flatnonzero(drawn & (sources != targets))
+    found: dict[tuple[int, int], list[Edge]] = {}
+    chosen = numbers[crossing]
+    columns = (graph.edge_sources, graph.edge_output_nrs, graph.edge_targets, graph.edge_input_nrs)
+    edges = map(Edge, *(column[chosen].tolist() for column in columns))
+    for pair, edge in zip(zip(sources[crossing].tolist(), targets[crossing].tolist(), strict=True), edges, strict=True):
+        found.setdefault(pair, []).append(edge)
+    bundles = [Bundle(visible[source], visible[target], tuple(held)) for (source, target), held in found.items()]
+    return Wired(bundles, int(((targets >= 0) & ~drawn).sum()), int(((sources >= 0) & ~drawn).sum()))
+
+
+def _ends(members: Members) -> tuple[Integers, Integers, Integers]:
+    """(number, position of the producer's box, position of the consumer's box) of every edge between boxes."""
+    graph, uses = members.graph, members.folded.uses
+    box = np.where(graph.edge_targets >= 0, members.host[graph.edge_targets], -1)
+    if uses:
+        box[np.fromiter(uses.keys(), np.int64, len(uses))] = np.fromiter(uses.values(), np.int64, len(uses))
+    numbers = np.flatnonzero(box >= 0)
+    return numbers, members.place[box[numbers]], members.place[members.host[graph.edge_sources[numbers]]]
 
 
 def wire_lines(graph: Graph, bundle: Bundle) -> tuple[str, ...]:

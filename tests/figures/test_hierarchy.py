@@ -59,9 +59,9 @@ def test_a_loop_inside_one_module_becomes_repeats():
     steps = ("AddmmBackward0", "TanhBackward0", "MulBackward0")
     root = tree(chain(600, "cell", steps))
     assert [(item.address, item.title, item.size) for item in root.children] == [
-        ("cell", "cell: 200 × Addmm → Tanh → Mul", 600)
+        ("cell", "cell: 200 × Mul → Tanh → Addmm", 600)
     ]
-    inner = [item for item in everything(root) if item.role == "step"]
+    inner = sorted((i for i in everything(root) if i.role == "step"), key=lambda item: item.first)
     assert [(step.title, step.size) for step in inner] == [(f"step {i}", 3) for i in range(200)]
 
 
