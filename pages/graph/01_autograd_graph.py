@@ -9,9 +9,10 @@ from engine.graph.spec import GraphSpec
 from pages.graph.autograd_graph_presets import PRESETS
 from pages.graph.classic_view import draw_classic
 from pages.graph.exports import downloads
-from pages.graph.interactive_view import draw_interactive, draw_options
+from pages.graph.interactive_view import draw_interactive
 from pages.graph.numbers_row import key_numbers
 from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_table
+from pages.graph.view_options import draw_options
 from pages.graph.what_torch_said import draw_error, draw_warnings
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute, compute_beside
@@ -48,7 +49,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
         persist_state="session",
     )
     if view == "interactive":
-        draw_options()
+        draw_options(comparing=compared is not None)
 draw_error(traced)
 if view == "classic":
     draw_classic(spec.model)

@@ -11,7 +11,8 @@ from engine.figures.svg import scene_svg
 from engine.graph.spec import GraphSpec, Traced
 from engine.models.shape import describe
 from engine.script import script_for
-from pages.graph.interactive_view import current_view, picture
+from pages.graph.pictures import picture
+from pages.graph.view_options import current_view
 from pages.shared.downloads import Download, as_json, spec_downloads
 
 

@@ -1,38 +1,39 @@
-"""The interactive picture with its options, and what is selected in it."""
+"""The interactive picture, and what is selected in it."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import get_args
 
-import msgspec
 import streamlit as st
 
 from engine import run
 from engine.figures.difference import Difference, difference
-from engine.figures.index import GraphIndex, index_of
-from engine.figures.reveal import revealed
-from engine.figures.scene import Prepared, Scene, draw, encode_scene, prepare, toggled
-from engine.figures.view import ColourBy, Direction, GraphView
+from engine.figures.scene import Scene, toggled
+from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec
 from pages.graph.node_details import draw_selection
 from pages.graph.numbers_row import key_numbers
+from pages.graph.pictures import drawable, picture
+from pages.graph.table_view import draw_node_table
+from pages.graph.view_options import PICTURE_HEIGHT, current_view
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
-from pages.shared.link import forget_opened_groups, open_groups, opened_groups
+from pages.shared.link import arriving_node, look_inside, open_groups, select_node, selected_node
 
-PICTURE_HEIGHT = 540
 LISTED = 500
-DETAIL = {"overview": 25, "balanced": 60, "detailed": 200}
-READABLE_AREA = (930, PICTURE_HEIGHT)
-"""Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
 
 
 @st.fragment
 def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     """Picture, key numbers and the selected node; a click reruns only this."""
     traced = run(spec)
-    scene, encoded = picture(spec, pinned, current_view())
+    arrived, why_not = _arrive(spec, pinned)
+    scene, encoded = picture(spec, pinned, current_view(), arrived)
+    if why_not:
+        st.warning(f"The node of this link cannot be shown: {why_not}", icon=":material/location_off:")
+    if len(traced.graph.nodes) and not scene.boxes:
+        _draw_table_instead(spec, scene)
+        return
     selection = show_graph(
         encoded,
         key="graph",
@@ -40,59 +41,38 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
         on_toggle=lambda address: _toggle(scene, address),
         on_reveal=lambda address: _reveal(spec, pinned, scene, address),
     )
+    selected = _selected(selection.selected)
     if pinned is not None:
         _draw_changes(changes(spec, pinned))
     draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
-    draw_selection(traced, scene, selection.selected)
+    draw_selection(traced, scene, selected, on_look_inside=look_inside)
 
 
-@lru_cache(maxsize=64)
-def picture(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple[Scene, bytes]:
-    """The scene of a traced model and the same encoded for the canvas."""
-    prepared, index = indexed(spec, pinned, closed(view))
-    scene = draw(prepared, view)
-    return scene, encode_scene(scene, index)
+def _arrive(spec: GraphSpec, pinned: GraphSpec | None) -> tuple[str, str]:
+    """The node that an opened link asks for, with the groups around it opened; ("", why) when it is not there."""
+    address, is_new = arriving_node()
+    if not address:
+        return "", ""
+    view = current_view()
+    scene = picture(spec, pinned, view, address)[0] if is_new else None
+    if scene is not None and address in scene.members:
+        return address, ""
+    revealed, why_not = drawable(spec, pinned, view).reveal(view, scene, address)
+    if revealed is None:
+        return "", why_not if address == selected_node() else ""
+    if is_new:
+        _open(revealed)
+    return address, ""
 
 
-@lru_cache(maxsize=4)
-def indexed(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView) -> tuple[Prepared, GraphIndex]:
-    """What all pictures of one graph share however they are opened, and what search reads."""
-    traced = run(spec)
-    kinds = {leaf.name: leaf.kind for leaf in traced.leaves}
-    prepared = prepare(
-        traced.graph,
-        view,
-        pinned=run(pinned).graph if pinned else None,
-        types={call.path: call.type for call in traced.modules},
-        kinds=kinds,
-        modules=traced.modules,
-    )
-    return prepared, index_of(traced.graph, prepared.folded, prepared.names, kinds)
-
-
-def closed(view: GraphView) -> GraphView:
-    """`view` without what does not matter to `prepare`."""
-    return msgspec.structs.replace(view, expanded=None, inside="", colour_by="kind", direction="forward")
-
-
-@lru_cache(maxsize=64)
-def changes(spec: GraphSpec, pinned: GraphSpec) -> Difference:
-    """Nodes that only `spec` or only `pinned` has."""
-    return difference(run(pinned).graph, run(spec).graph)
-
-
-def current_view() -> GraphView:
-    """The view that the options and the link describe."""
-    detail = st.session_state.get("detail") or "balanced"
-    return GraphView(
-        expanded=opened_groups(),
-        colour_by=st.session_state.get("colour") or "kind",
-        direction=st.session_state.get("direction") or "forward",
-        maximum_boxes=DETAIL[detail],
-        legible_in=None if detail == "detailed" else READABLE_AREA,
-        fold_views=not st.session_state.get("views", False),
-        fold_transposes=not st.session_state.get("views", False),
-    )
+def _selected(clicked: str | None) -> str | None:
+    """What is selected: the box clicked last, before any click the node of the link."""
+    arrived, _ = arriving_node()
+    if clicked is None and arrived == selected_node():
+        return arrived or None
+    if (clicked or "") != selected_node():
+        select_node(clicked or "")
+    return clicked
 
 
 def _toggle(scene: Scene, address: str) -> None:
@@ -100,33 +80,26 @@ def _toggle(scene: Scene, address: str) -> None:
 
 
 def _reveal(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: str) -> None:
-    view, _ = revealed(indexed(spec, pinned, closed(current_view()))[0], current_view(), scene, address)
-    if view is not None:
-        open_groups(view.expanded or ())
+    view = current_view()
+    revealed, _ = drawable(spec, pinned, view).reveal(view, scene, address)
+    if revealed is not None:
+        _open(revealed)
 
 
-def draw_options() -> None:
-    """How to look at the graph; the values are read by `current_view`."""
-    with st.popover("View", icon=":material/tune:"):
-        _draw_choice("Colour", "colour", get_args(ColourBy))
-        _draw_choice("Direction", "direction", get_args(Direction))
-        _draw_choice("Detail", "detail", tuple(DETAIL), default="balanced")
-        st.toggle("Draw views and transposes", key="views", bind="query-params", persist_state="session")
-    if opened_groups() is not None:
-        st.button("Reset folding", icon=":material/unfold_less:", on_click=forget_opened_groups, type="tertiary")
+def _open(view: GraphView) -> None:
+    open_groups(view.expanded or ())
+    look_inside(view.inside)
 
 
-def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | None = None) -> None:
-    st.segmented_control(
-        label,
-        options,
-        default=default or options[0],
-        required=True,
-        key=key,
-        on_change=forget_opened_groups if key == "detail" else None,
-        bind="query-params",
-        persist_state="session",
-    )
+def _draw_table_instead(spec: GraphSpec, scene: Scene) -> None:
+    st.info("  \n".join(scene.notes) or scene.summary, icon=":material/table_rows:")
+    draw_node_table(spec)
+
+
+@lru_cache(maxsize=64)
+def changes(spec: GraphSpec, pinned: GraphSpec) -> Difference:
+    """Nodes that only `spec` or only `pinned` has."""
+    return difference(run(pinned).graph, run(spec).graph)
 
 
 def _draw_changes(change: Difference) -> None:

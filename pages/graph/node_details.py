@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,10 @@ from engine.graph.columns import Integers
 from engine.graph.spec import Edge, Graph, Node, Saved, Traced
 
 
-def draw_selection(traced: Traced, scene: Scene, address: str | None) -> None:
-    """The node or group at `address`, or what to do to see one."""
+def draw_selection(
+    traced: Traced, scene: Scene, address: str | None, on_look_inside: Callable[[str], None] | None = None
+) -> None:
+    """The node or group at `address`, or what to do to see one; `on_look_inside(address)` draws a group alone."""
     graph = traced.graph
     with st.container(border=True, key="selection"):
         members = scene.members.get(address or "", ())
@@ -24,6 +26,10 @@ def draw_selection(traced: Traced, scene: Scene, address: str | None) -> None:
             st.caption("Click a box to see what it saved and where it came from; double click a module to open it.")
         elif any(box.address == address and box.role != "node" for box in scene.boxes):
             draw_group(graph, address or "", members)
+            if on_look_inside is not None:
+                st.button(
+                    "Draw only this group", icon=":material/zoom_in_map:", on_click=on_look_inside, args=(address,)
+                )
         else:
             draw_node(graph, graph.nodes[members[0]])
             _draw_folded(graph, [graph.nodes[node] for node in members[1:]])

@@ -8,6 +8,10 @@ import streamlit as st
 
 OPENED = "opened"
 """Addresses of the open groups of a picture; absent means as many as fit."""
+INSIDE = "inside"
+NODE = "node"
+"""Stable address of the selected node, so that whoever gets the link sees the same one."""
+_SELECTED, _ARRIVED = "node.selected", "node.arrived"
 
 
 def link_text(value: Any) -> str | list[str]:
@@ -29,5 +33,48 @@ def open_groups(addresses: tuple[str, ...]) -> None:
 
 
 def forget_opened_groups() -> None:
-    """Open what fits again: addresses of one model mean nothing in another."""
+    """Open what fits again, in the whole graph: addresses of one model mean nothing in another."""
     st.query_params.pop(OPENED, None)
+    st.query_params.pop(INSIDE, None)
+
+
+def forget_model() -> None:
+    """Another model: neither its groups nor its nodes are those of the link."""
+    forget_opened_groups()
+    select_node("")
+
+
+def inside_group() -> str:
+    """Address of the group whose inside alone is drawn, "" for the whole graph."""
+    return st.query_params.get(INSIDE, "")
+
+
+def look_inside(address: str) -> None:
+    """Draw only the inside of that group, or everything for ""."""
+    if address:
+        st.query_params[INSIDE] = address
+    else:
+        st.query_params.pop(INSIDE, None)
+
+
+def select_node(address: str) -> None:
+    """Put the selected node into the link, or none for ""."""
+    st.session_state[_SELECTED] = address
+    if address:
+        st.query_params[NODE] = address
+    else:
+        st.query_params.pop(NODE, None)
+
+
+def selected_node() -> str:
+    """The node selected on this page, as the link has it."""
+    return str(st.session_state.get(_SELECTED, ""))
+
+
+def arriving_node() -> tuple[str, bool]:
+    """The node that an opened link asks for, and whether this is the first run that sees it."""
+    linked = st.query_params.get(NODE, "")
+    is_new = linked != selected_node()
+    if is_new:  # the page itself notes what it selects
+        st.session_state[_SELECTED] = st.session_state[_ARRIVED] = linked
+    return str(st.session_state.get(_ARRIVED, "")), is_new and bool(linked)

@@ -11,7 +11,7 @@ from engine.models.applicability import architecture_reasons, settle
 from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, Expression, ModelSpec
 from pages.shared.fields import common_arguments, draw_field, field_default, field_value
-from pages.shared.link import forget_opened_groups, link_text
+from pages.shared.link import forget_model, link_text
 
 ARCHITECTURES: dict[str, type[Architecture]] = {kind.__struct_config__.tag: kind for kind in get_args(AnyArchitecture)}
 TITLES = {
@@ -44,7 +44,7 @@ def draw_model_controls() -> None:
         list(ARCHITECTURES),
         format_func=lambda name: TITLES[name],
         key="model",
-        on_change=forget_opened_groups,
+        on_change=forget_model,
         bind="query-params",
         persist_state="session",
     )

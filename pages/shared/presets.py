@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from engine.models.spec import ModelSpec
-from pages.shared.link import forget_opened_groups, link_text
+from pages.shared.link import forget_model, link_text
 from pages.shared.model_controls import current_model, link_values, widget_values
 
 CHOSEN = "question"
@@ -48,10 +48,10 @@ class Preset:
 
 def apply_preset(preset: Preset, number: int) -> None:
     """Set every control to the preset; call it from a widget callback, before the widgets are drawn."""
+    forget_model()
     st.session_state.update(preset.widget_values())
     _write_link(preset)
     st.session_state[CHOSEN] = number
-    forget_opened_groups()
 
 
 def _write_link(preset: Preset) -> None:

@@ -1,0 +1,65 @@
+"""How to look at the graph: what the controls and the link say, as a GraphView."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import streamlit as st
+
+from engine.figures.view import ColourBy, Direction, GraphView
+from pages.shared.link import forget_opened_groups, inside_group, look_inside, opened_groups
+
+PICTURE_HEIGHT = 540
+DETAIL = {"overview": 25, "balanced": 60, "detailed": 200, "up to 2,000": 2000}
+"""Boxes that open by themselves."""
+CEILING = 300
+"""Boxes that may be opened by hand, where not more open by themselves."""
+READABLE_AREA = (930, PICTURE_HEIGHT)
+"""Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
+READABLE = ("overview", "balanced")
+
+
+def current_view() -> GraphView:
+    """The view that the options and the link describe."""
+    detail = st.session_state.get("detail") or "balanced"
+    all_views = bool(st.session_state.get("views", False))
+    return GraphView(
+        expanded=opened_groups(),
+        inside=inside_group(),
+        colour_by=st.session_state.get("colour") or "kind",
+        direction=st.session_state.get("direction") or "forward",
+        maximum_boxes=DETAIL[detail],
+        ceiling_boxes=max(CEILING, 5 * DETAIL[detail] // 4),
+        legible_in=READABLE_AREA if detail in READABLE else None,
+        fold_views=not all_views,
+        fold_transposes=not all_views,
+        show_removed=bool(st.session_state.get("ghosts", True)),
+    )
+
+
+def draw_options(comparing: bool) -> None:
+    """The controls, and ways back from what was opened by hand."""
+    with st.popover("View", icon=":material/tune:"):
+        _draw_choice("Colour", "colour", get_args(ColourBy))
+        _draw_choice("Direction", "direction", get_args(Direction))
+        _draw_choice("Detail", "detail", tuple(DETAIL), default="balanced")
+        st.toggle("Draw views and transposes", key="views", bind="query-params", persist_state="session")
+        if comparing:
+            st.toggle("Draw removed nodes as ghosts", True, key="ghosts", bind="query-params", persist_state="session")
+    if inside_group():
+        st.button("Whole graph", icon=":material/zoom_out_map:", on_click=look_inside, args=("",), type="tertiary")
+    if opened_groups() is not None:
+        st.button("Reset folding", icon=":material/unfold_less:", on_click=forget_opened_groups, type="tertiary")
+
+
+def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | None = None) -> None:
+    st.segmented_control(
+        label,
+        options,
+        default=default or options[0],
+        required=True,
+        key=key,
+        on_change=forget_opened_groups if key == "detail" else None,
+        bind="query-params",
+        persist_state="session",
+    )
