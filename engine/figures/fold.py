@@ -5,14 +5,19 @@ All in forward order: a node's *consumer* is the node that used its output in th
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from engine.figures.forward import addresses, forward_order, is_leaf, leaves_of
 from engine.graph.spec import Graph, Node
+
+__all__ = ["addresses", "forward_order", "is_leaf"]
+
+Integers = npt.NDArray[np.int64]
 
 TRANSPOSES = frozenset({"TBackward", "TransposeBackward", "PermuteBackward", "NumpyTBackward", "MtBackward"})
 RESHAPES = frozenset(
@@ -30,6 +35,7 @@ RESHAPES = frozenset(
     }
 )
 COPIES = frozenset({"ToCopyBackward", "CopyBackward", "ToBackward"})
+UNNAMED = "unnamed leaf"
 
 
 class LeafUse(msgspec.Struct, frozen=True):
@@ -81,41 +87,55 @@ def stem(name: str) -> str:
     return name.rstrip("0123456789")
 
 
-def is_leaf(node: Node) -> bool:
-    """Whether `node` only accumulates into a leaf's `.grad`."""
-    return node.kind == "leaf" or "AccumulateGrad" in node.name
-
-
 def box_kind(node: Node) -> str:
     """The palette's word for `node`."""
     if is_leaf(node):
-        return "parameter" if "." in node.variable or node.variable.startswith("weight") else "input"
+        return _kind_by_name(node.variable)
     if stem(node.name) in COPIES:
         return "copy"
     return "view" if node.kind == "operation" and stem(node.name) in TRANSPOSES | RESHAPES else node.kind
 
 
+def _kind_by_name(variable: str) -> str:
+    return "parameter" if "." in variable or variable.startswith("weight") else "input"
+
+
 def fold(graph: Graph, toggles: FoldToggles | None = None, kinds: Mapping[str, str] | None = None) -> Folded:
     """Decide every node's box; `kinds` maps leaf names to owner kinds. Linear in nodes and edges."""
     toggles = toggles or FoldToggles()
-    keys = forward_order(graph)
-    consumers = _consumers(graph)
-    pinned = {root.node for root in graph.roots if root.node is not None}
-    order = sorted(range(len(graph.nodes)), key=keys.__getitem__)
-    host = list(range(len(graph.nodes)))
-    for index in reversed(order):
-        node = graph.nodes[index]
-        if index in pinned or not consumers[index]:
-            continue
-        if is_leaf(node):
-            host[index] = -1
-        elif len(consumers[index]) == 1 and _folds(node, toggles):
-            host[index] = host[consumers[index][0]]
-    return _gather(graph, keys, order, host, toggles.leaves, kinds or {})
+    keys = np.array(forward_order(graph), dtype=np.int64)
+    host = _hosts(graph, keys, toggles)
+    absorbed = _absorbed(keys, host)
+    leaves = _leaf_uses(graph, host, kinds or {}) if toggles.leaves else {}
+    uses, copies, before = ({}, {}, {}) if toggles.leaves else _leaf_boxes(graph, host)
+    return Folded(
+        order=_boxes(keys, host, before),
+        host=tuple(host.tolist()),
+        absorbed=absorbed,
+        leaves=leaves,
+        keys=tuple(keys.tolist()),
+        uses=uses,
+        copies=copies,
+    )
 
 
-def _folds(node: Node, toggles: FoldToggles) -> bool:
-    name = stem(node.name)
+def _hosts(graph: Graph, keys: Integers, toggles: FoldToggles) -> Integers:
+    """Whose box shows each node; -1 for leaves that something uses."""
+    first, last = _consumers(graph)
+    may_fold = first >= 0
+    may_fold[[root.node for root in graph.roots if root.node is not None]] = False
+    leaf = leaves_of(graph)
+    folds = graph.node_columns.name.are(lambda name: _folds(name, toggles)) & (first == last)
+    host = np.arange(len(graph.nodes))
+    host[may_fold & leaf] = -1
+    folded = np.flatnonzero(may_fold & ~leaf & folds)
+    for index in folded[np.argsort(-keys[folded])].tolist():
+        host[index] = host[first[index]]
+    return host
+
+
+def _folds(name: str, toggles: FoldToggles) -> bool:
+    name = stem(name)
     return (
         (toggles.transposes and name in TRANSPOSES)
         or (toggles.views and name in RESHAPES)
@@ -123,59 +143,79 @@ def _folds(node: Node, toggles: FoldToggles) -> bool:
     )
 
 
-def _consumers(graph: Graph) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in graph.nodes]
-    for edge in graph.edges:
-        if edge.target is not None and edge.source not in found[edge.target][-1:]:
-            found[edge.target].append(edge.source)
-    return found
+def _consumers(graph: Graph) -> tuple[Integers, Integers]:
+    """The smallest and the largest number of a node that uses each node's output; -1 where none does."""
+    count, used = len(graph.nodes), graph.edge_targets >= 0
+    sources, targets = graph.edge_sources[used], graph.edge_targets[used]
+    first, last = np.full(count, count), np.full(count, -1)
+    np.minimum.at(first, targets, sources)
+    np.maximum.at(last, targets, sources)
+    return np.where(last < 0, -1, first), last
 
 
-def _gather(
-    graph: Graph, keys: list[int], order: list[int], host: list[int], as_markers: bool, kinds: Mapping[str, str]
-) -> Folded:
-    absorbed: dict[int, list[int]] = {}
-    for index in order:
-        if host[index] not in (index, -1):
-            absorbed.setdefault(host[index], []).append(index)
-    leaves: dict[int, list[LeafUse]] = {}
+def _absorbed(keys: Integers, host: Integers) -> dict[int, tuple[int, ...]]:
+    """The nodes in the label of every box that has some, in forward order."""
+    found: dict[int, list[int]] = {}
+    inside = np.flatnonzero((host != np.arange(host.size)) & (host >= 0))
+    inside = inside[np.argsort(keys[inside])]
+    for index, box in zip(inside.tolist(), host[inside].tolist(), strict=True):
+        found.setdefault(box, []).append(index)
+    return {box: tuple(members) for box, members in found.items()}
+
+
+def _edges_to_leaves(graph: Graph, host: Integers) -> Integers:
+    targets = graph.edge_targets
+    return np.flatnonzero((targets >= 0) & (host[targets] == -1))
+
+
+def _leaf_uses(graph: Graph, host: Integers, kinds: Mapping[str, str]) -> dict[int, tuple[LeafUse, ...]]:
+    """The leaf markers of every box that has some."""
+    edges = _edges_to_leaves(graph, host)
+    sources, variables, names = graph.edge_sources[edges], graph.node_variables, graph.node_names
+    columns = sources, host[sources], graph.edge_output_nrs[edges], graph.edge_targets[edges]
+    entries = _entries(graph, host)
+    found: dict[int, list[LeafUse]] = {}
+    for source, box, slot, leaf in zip(*(column.tolist() for column in columns), strict=True):
+        variable = variables[leaf]
+        through, slots = ((), (slot,)) if box == source else ((operation_name(names[source]),), entries[source])
+        kind = kinds.get(variable) or _kind_by_name(variable)
+        found.setdefault(box, []).append(LeafUse(leaf, variable or UNNAMED, kind, through, slots))
+    return {box: tuple(sorted(uses, key=lambda use: use.slots)) for box, uses in found.items()}
+
+
+def _leaf_boxes(graph: Graph, host: Integers) -> tuple[dict[int, int], dict[int, int], dict[int, list[int]]]:
+    """Leaves as boxes, one per use: `uses`, `copies`, and the boxes that come right before each node's own."""
     uses: dict[int, int] = {}
     copies: dict[int, int] = {}
     before: dict[int, list[int]] = {}
-    entries = _entries(graph, host)
-    for number, edge in enumerate(graph.edges):
-        if edge.target is None or host[edge.target] != -1:
-            continue
-        leaf, box = graph.nodes[edge.target], host[edge.source]
-        if as_markers:
-            through = () if box == edge.source else (operation_name(graph.nodes[edge.source].name),)
-            slots = (edge.output_nr,) if box == edge.source else entries[edge.source]
-            use = LeafUse(leaf.id, leaf_name(leaf), leaf_kind(leaf, kinds), through, slots)
-            leaves.setdefault(box, []).append(use)
-        else:
-            uses[number] = len(graph.nodes) + len(copies)
-            copies[uses[number]] = leaf.id
-            before.setdefault(box, []).append(uses[number])
-    return Folded(
-        order=tuple(box for i in order if host[i] == i for box in (*before.get(i, ()), i)),
-        host=tuple(host),
-        absorbed={index: tuple(found) for index, found in absorbed.items()},
-        leaves={index: tuple(sorted(found, key=lambda use: use.slots)) for index, found in leaves.items()},
-        keys=tuple(keys),
-        uses=uses,
-        copies=copies,
-    )
+    edges = _edges_to_leaves(graph, host)
+    columns = edges, host[graph.edge_sources[edges]], graph.edge_targets[edges]
+    for number, user, leaf in zip(*(column.tolist() for column in columns), strict=True):
+        box = uses[number] = host.size + len(copies)
+        copies[box] = leaf
+        before.setdefault(user, []).append(box)
+    return uses, copies, before
 
 
-def _entries(graph: Graph, host: list[int]) -> dict[int, tuple[int, ...]]:
+def _boxes(keys: Integers, host: Integers, before: dict[int, list[int]]) -> tuple[int, ...]:
+    """The boxes in forward order."""
+    own = np.flatnonzero(host == np.arange(host.size))
+    order: list[int] = own[np.argsort(keys[own])].tolist()
+    return tuple(box for node in order for box in (*before.get(node, ()), node)) if before else tuple(order)
+
+
+def _entries(graph: Graph, host: Integers) -> dict[int, tuple[int, ...]]:
     """The slots of its box that every absorbed node feeds, through other absorbed nodes or directly."""
+    targets = graph.edge_targets
+    edges = np.flatnonzero((targets >= 0) & (host[targets] != targets) & (host[targets] >= 0))
+    columns = targets[edges], graph.edge_sources[edges], graph.edge_output_nrs[edges]
     inward: dict[int, list[tuple[int, int]]] = {}
-    for edge in graph.edges:
-        if edge.target is not None and host[edge.target] not in (edge.target, -1):
-            inward.setdefault(edge.target, []).append((edge.source, edge.output_nr))
+    for target, source, slot in zip(*(column.tolist() for column in columns), strict=True):
+        inward.setdefault(target, []).append((source, slot))
     found = {}
     for index, links in inward.items():
-        while links[0][0] != host[index]:
+        box = host.item(index)
+        while links[0][0] != box:
             links = inward[links[0][0]]
         found[index] = tuple(sorted(slot for _, slot in links))
     return found
@@ -183,64 +223,9 @@ def _entries(graph: Graph, host: list[int]) -> dict[int, tuple[int, ...]]:
 
 def leaf_name(node: Node) -> str:
     """The leaf's own name, or "unnamed leaf"."""
-    return node.variable or "unnamed leaf"
+    return node.variable or UNNAMED
 
 
 def leaf_kind(node: Node, kinds: Mapping[str, str]) -> str:
     """Owner kind of a leaf: what the caller knows, else what the node's saved or named facts say."""
     return kinds.get(node.variable) or box_kind(node)
-
-
-def forward_order(graph: Graph) -> list[int]:
-    """Position of every node in a linear extension of the forward, following sequence numbers where it may.
-
-    Nodes without a number (leaves) come right before their first consumer. Needs an acyclic graph; nodes on a cycle
-    raise ValueError.
-    """
-    count = len(graph.nodes)
-    wanted = _wanted(graph)
-    pending, successors = [0] * count, [[] for _ in range(count)]  # type: tuple[list[int], list[list[int]]]
-    for edge in graph.edges:
-        if edge.target is not None:
-            pending[edge.source] += 1
-            successors[edge.target].append(edge.source)
-    ready = [(wanted[index], index) for index in range(count) if not pending[index]]
-    heapq.heapify(ready)
-    keys = [-1] * count
-    for position in range(count):
-        if not ready:
-            raise ValueError(f"An autograd graph has no cycles; {count - position} nodes are on one. Trace it again.")
-        _, index = heapq.heappop(ready)
-        keys[index] = position
-        for successor in successors[index]:
-            pending[successor] -= 1
-            if not pending[successor]:
-                heapq.heappush(ready, (wanted[successor], successor))
-    return keys
-
-
-def _wanted(graph: Graph) -> list[tuple[float, int]]:
-    """What to sort by: sequence number; a leaf waits until its first consumer is next."""
-    known = [float(node.sequence_nr) if _numbered(node) else None for node in graph.nodes]  # type: ignore[arg-type]
-    first: dict[int, float] = {}
-    for edge in graph.edges:
-        sequence = known[edge.source]
-        if edge.target is not None and known[edge.target] is None and sequence is not None:
-            first[edge.target] = min(first.get(edge.target, sequence), sequence)
-    return [(value, 1) if value is not None else (first.get(i, -1.0), 0) for i, value in enumerate(known)]
-
-
-def _numbered(node: Node) -> bool:
-    return node.sequence_nr is not None and node.sequence_nr < 1 << 62 and not is_leaf(node)
-
-
-def addresses(graph: Graph, keys: tuple[int, ...] | list[int]) -> list[str]:
-    """A stable name per node: "module/AddmmBackward0#0", "weight/AccumulateGrad#0"; counts run in forward order."""
-    counts: Counter[str] = Counter()
-    found = [""] * len(graph.nodes)
-    for index in sorted(range(len(graph.nodes)), key=keys.__getitem__):
-        node = graph.nodes[index]
-        name = f"{node.variable if is_leaf(node) else node.module}/{node.name.replace('torch::autograd::', '')}"
-        found[index] = f"{name}#{counts[name]}"
-        counts[name] += 1
-    return found

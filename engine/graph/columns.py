@@ -5,7 +5,7 @@ Numbers are `Array`s of the smallest unsigned dtype. Where a number may be missi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -32,6 +32,14 @@ class Coded(msgspec.Struct, Generic[T], frozen=True, array_like=True):
     def values(self) -> list[T]:
         """The value of every row."""
         return list(map(self.table.__getitem__, integers(self.codes).tolist()))
+
+    def places(self) -> Integers:
+        """The place of every row's value in the table."""
+        return integers(self.codes)
+
+    def are(self, holds: Callable[[T], bool]) -> npt.NDArray[np.bool_]:
+        """Which rows have a value that `holds`; every different value is asked about once."""
+        return np.array([holds(value) for value in self.table], dtype=np.bool_)[self.places()]
 
 
 class Layout(Row, frozen=True, array_like=True, gc=False):
