@@ -15,15 +15,17 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from engine.figures.fold import forward_order, is_leaf, operation_name
-from engine.graph.spec import Graph, Node
+from engine.figures.fold import forward_order, operation_name
+from engine.graph.spec import Graph, TensorMetadata
 
 WINDOW = 512
-"""Longest stretch aligned at once; longer ones go window by window, each result used up to its middle."""
+USED = 384
+"""Longest stretch aligned at once; longer ones go window by window, and of each result the front is used."""
 SKIP = 1
 SAME_NAME, SAME_DTYPE, SAME_SHAPE = (2 * WINDOW * SKIP * k for k in (1, 2, 4))
 SAME_OPERATION = 8 * WINDOW * SAME_NAME
 """Worth of a pair: the number of pairs counts first, then how well they fit, then how few nodes are skipped between."""
+NEVER = -(1 << 60)
 
 Token = tuple[str, object, str, str]
 """Operation, shape and dtype of its first output, full name."""
@@ -36,7 +38,8 @@ Table = npt.NDArray[np.int64]
 class Alignment(msgspec.Struct, frozen=True):
     """Pairs (node of A, node of B) in B's forward order, and the nodes without a partner, each in its forward order.
 
-    `order_a` and `order_b` are the nodes that are no leaves, in forward order; pairs of them keep both orders.
+    `ranks_a` and `ranks_b` are `forward_order`; `order_a` and `order_b` the nodes that are no leaves, in that order.
+    Pairs of those keep both orders.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -44,22 +47,18 @@ class Alignment(msgspec.Struct, frozen=True):
     added: Ranked
     order_a: Ranked
     order_b: Ranked
+    ranks_a: list[int]
+    ranks_b: list[int]
 
 
 def align(a: Graph, b: Graph) -> Alignment:
     """Pair the nodes of two graphs. Deterministic; near linear while the graphs are alike or their modules small."""
-    order_a, order_b = _order(a), _order(b)
+    rank_a, rank_b = forward_order(a), forward_order(b)
+    order_a, order_b = _order(rank_a), _order(rank_b)
     leaves_a, rest_a = _sorted_out(a, order_a)
     leaves_b, rest_b = _sorted_out(b, order_b)
     leaves = [pair for key, found in leaves_a.items() for pair in zip(found, leaves_b.get(key, ()), strict=False)]
-    nodes_a, nodes_b = tuple(a.nodes), tuple(b.nodes)
-    rank_a, rank_b = _ranks(order_a), _ranks(order_b)
-    rest = [
-        pair
-        for path, found in rest_a.items()
-        if path in rest_b
-        for pair in _aligned(nodes_a, found, nodes_b, rest_b[path])
-    ]
+    rest = [pair for path, found in rest_a.items() if path in rest_b for pair in _aligned(a, found, b, rest_b[path])]
     rest.sort(key=lambda pair: rank_b[pair[1]])
     kept = _longest_rising([rank_a[first] for first, _ in rest])
     pairs = sorted(leaves + [rest[i] for i in kept], key=lambda pair: rank_b[pair[1]])
@@ -70,12 +69,13 @@ def align(a: Graph, b: Graph) -> Alignment:
         added=tuple(i for i in order_b if i not in known_b),
         order_a=_inner(order_a, leaves_a),
         order_b=_inner(order_b, leaves_b),
+        ranks_a=rank_a,
+        ranks_b=rank_b,
     )
 
 
-def _order(graph: Graph) -> Ranked:
-    keys = forward_order(graph)
-    return tuple(sorted(range(len(keys)), key=keys.__getitem__))
+def _order(ranks: Sequence[int]) -> Ranked:
+    return tuple(sorted(range(len(ranks)), key=ranks.__getitem__))
 
 
 def _inner(order: Ranked, leaves: Leaves) -> Ranked:
@@ -83,36 +83,34 @@ def _inner(order: Ranked, leaves: Leaves) -> Ranked:
     return tuple(index for index in order if index not in outside)
 
 
-def _ranks(order: Ranked) -> list[int]:
-    ranks = [0] * len(order)
-    for rank, node in enumerate(order):
-        ranks[node] = rank
-    return ranks
-
-
 def _sorted_out(graph: Graph, order: Ranked) -> tuple[Leaves, dict[str, list[int]]]:
     """(leaves by variable, other nodes by module path), each in forward order."""
-    consumers = {edge.source for edge in graph.edges if edge.target is not None}
+    consumers = set(graph.edge_sources[graph.edge_targets >= 0].tolist())
+    names, kinds, modules, variables = graph.node_names, graph.node_kinds, graph.node_modules, graph.node_variables
     leaves: Leaves = defaultdict(list)
     rest: dict[str, list[int]] = defaultdict(list)
-    nodes = tuple(graph.nodes)
     for index in order:
-        node = nodes[index]
-        if index not in consumers and is_leaf(node):
-            leaves[(node.variable, "" if node.variable else node.module)].append(index)
+        module, variable = modules[index], variables[index]
+        if (kinds[index] == "leaf" or "AccumulateGrad" in names[index]) and index not in consumers:
+            leaves[(variable, "" if variable else module)].append(index)
         else:
-            rest[node.module].append(index)
+            rest[module].append(index)
     return leaves, rest
 
 
-def _token(node: Node) -> Token:
-    first = node.inputs[0] if node.inputs else None
-    return operation_name(node.name), first and first.shape, first.dtype if first else "", node.name
+def _tokens(graph: Graph, nodes: Sequence[int]) -> list[Token]:
+    names, received = graph.node_names, graph.node_received
+    return [_token(names[index], received[index]) for index in nodes]
 
 
-def _aligned(nodes_a: Sequence[Node], a: list[int], nodes_b: Sequence[Node], b: list[int]) -> list[tuple[int, int]]:
+def _token(name: str, received: Sequence[TensorMetadata]) -> Token:
+    first = received[0] if received else None
+    return operation_name(name), first and first.shape, first.dtype if first else "", name
+
+
+def _aligned(graph_a: Graph, a: list[int], graph_b: Graph, b: list[int]) -> list[tuple[int, int]]:
     """Pairs within one module: what is the same at both ends, and the best of the rest."""
-    tokens_a, tokens_b = [_token(nodes_a[i]) for i in a], [_token(nodes_b[i]) for i in b]
+    tokens_a, tokens_b = _tokens(graph_a, a), _tokens(graph_b, b)
     shorter = min(len(a), len(b))
     head = next((i for i in range(shorter) if tokens_a[i] != tokens_b[i]), shorter)
     room = shorter - head
@@ -139,11 +137,11 @@ def _windows(a: list[Token], b: list[Token]) -> list[tuple[int, int]]:
         last = at_a + WINDOW >= len(a) and at_b + WINDOW >= len(b)
         found = _heaviest(a[at_a : at_a + WINDOW], b[at_b : at_b + WINDOW])
         if not last:
-            found = [(i, j) for i, j in found if 2 * i < WINDOW and 2 * j < WINDOW]
+            found = [(i, j) for i, j in found if i < USED and j < USED]
         pairs += [(at_a + i, at_b + j) for i, j in found]
         if last:
             break
-        step_a, step_b = (found[-1][0] + 1, found[-1][1] + 1) if found else (WINDOW // 2, WINDOW // 2)
+        step_a, step_b = (found[-1][0] + 1, found[-1][1] + 1) if found else (USED, USED)
         at_a, at_b = at_a + step_a, at_b + step_b
     return pairs
 
@@ -153,12 +151,14 @@ def _heaviest(a: list[Token], b: list[Token]) -> list[tuple[int, int]]:
     worth, steps = _worth(a, b), SKIP * np.arange(len(b))
     best = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
     for i in range(len(a) - 1, -1, -1):
-        paired = np.where(worth[i] > 0, best[i + 1, 1:] + worth[i], 0)
-        row = np.maximum(best[i + 1, :-1] - SKIP, paired)
-        best[i, :-1] = np.maximum(np.maximum.accumulate((row - steps)[::-1])[::-1] + steps, 0)
+        row = best[i + 1, 1:] + worth[i]
+        np.maximum(row, best[i + 1, :-1] - SKIP, out=row)
+        row -= steps
+        row = np.maximum.accumulate(row[::-1])[::-1] + steps
+        np.maximum(row, 0, out=best[i, :-1])
     pairs, i, j = [], 0, 0
     while i < len(a) and j < len(b) and best[i, j]:
-        if worth[i, j] and best[i, j] == best[i + 1, j + 1] + worth[i, j]:
+        if worth[i, j] > 0 and best[i, j] == best[i + 1, j + 1] + worth[i, j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best[i, j] == best[i + 1, j] - SKIP:
@@ -169,10 +169,11 @@ def _heaviest(a: list[Token], b: list[Token]) -> list[tuple[int, int]]:
 
 
 def _worth(a: list[Token], b: list[Token]) -> Table:
-    """What pairing a[i] with b[j] is worth, 0 for two operations."""
+    """What pairing a[i] with b[j] is worth; two operations never pair."""
     first, second = list(dict.fromkeys(a)), list(dict.fromkeys(b))
     operation, shape, dtype, name = (_equal([t[k] for t in first], [t[k] for t in second]) for k in range(4))
-    worth: Table = operation * (SAME_OPERATION + SAME_SHAPE * shape + SAME_DTYPE * dtype + SAME_NAME * name)
+    fit = SAME_OPERATION + SAME_SHAPE * shape + SAME_DTYPE * dtype + SAME_NAME * name
+    worth: Table = np.where(operation == 1, fit, NEVER)
     places_a, places_b = ({token: i for i, token in enumerate(kinds)} for kinds in (first, second))
     spread: Table = worth[np.ix_([places_a[token] for token in a], [places_b[token] for token in b])]
     return spread

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from engine.figures.alignment import align
-from engine.figures.fold import addresses, forward_order
+from engine.figures.alignment import Alignment, align
+from engine.figures.fold import addresses
 from engine.figures.graph_union import Union, unite
 from engine.figures.node_changes import node_changes
 from engine.figures.saved_by_module import OUTSIDE, bytes_by_path
@@ -80,7 +80,7 @@ def compare_graphs(a: Graph, b: Graph) -> Compared:
         b=b,
         union=union,
         ghosts=alignment.removed,
-        removed=_addresses(a, alignment.removed),
+        removed=_addresses(a, alignment),
         marks=tuple(marks),
         changes=changes,
         totals=_totals(a, b),
@@ -88,11 +88,9 @@ def compare_graphs(a: Graph, b: Graph) -> Compared:
     )
 
 
-def _addresses(graph: Graph, wanted: Sequence[int]) -> tuple[str, ...]:
-    if not wanted:
-        return ()
-    names = addresses(graph, forward_order(graph))
-    return tuple(names[i] for i in wanted)
+def _addresses(a: Graph, alignment: Alignment) -> tuple[str, ...]:
+    names = addresses(a, alignment.ranks_a) if alignment.removed else []
+    return tuple(names[i] for i in alignment.removed)
 
 
 def _totals(a: Graph, b: Graph) -> tuple[Total, ...]:

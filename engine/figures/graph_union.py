@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from engine.figures.alignment import Alignment
-from engine.figures.fold import addresses, forward_order
+from engine.figures.fold import addresses
 from engine.graph.spec import Edge, Graph, Node
 
 DETOUR = 6
@@ -41,10 +41,9 @@ def unite(a: Graph, b: Graph, alignment: Alignment) -> Union:
     before = {(place[edge.source], place[edge.target]) for edge in a.edges if edge.target is not None}
     gone = _gone(a, edges_b, place, frozenset(alignment.added))
     graph = Graph.of(nodes, (*edges_b, *gone), b.roots, notes=b.notes)
-    ranks_b = forward_order(b)
     return Union(
         graph=graph,
-        addresses=tuple(addresses(graph, [*ranks_b, *range(len(nodes_b), len(nodes))])),
+        addresses=tuple(addresses(graph, [*alignment.ranks_b, *range(len(nodes_b), len(nodes))])),
         gone=frozenset((edge.source, edge.target) for edge in gone if edge.target is not None),
         added=frozenset(
             (edge.source, edge.target)

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import run
-from engine.figures.saved_by_module import OUTSIDE, bytes_by_module, draw_saved_by_module
+from engine.figures.saved_by_module import OUTSIDE, at_one_depth, bytes_by_module, bytes_by_path, draw_saved_by_module
 from engine.graph.spec import Graph, GraphSpec
 from engine.models.spec import Expression, Gpt, Mlp, ModelSpec, TiedLoop
 
@@ -51,3 +51,28 @@ def test_the_chart_shows_the_same_bytes(theme) -> None:
 def test_nothing_saved_draws_an_empty_chart() -> None:
     figure = draw_saved_by_module(Graph.of(nodes=(), edges=(), roots=()))
     assert len(figure.data) == 0
+
+
+def test_two_runs_stand_side_by_side_and_say_how_far_they_are_apart() -> None:
+    small, large = graph_of(architecture=Mlp()), graph_of(architecture=Mlp(), batch=8)
+    figure = draw_saved_by_module(large, "light", small)
+    sums = dict.fromkeys((True, False), 0.0)
+    for bar in figure.data:
+        if bar.customdata is not None:
+            sums[bar.marker.opacity < 1] += sum(bar.x)
+    assert sums == {True: pytest.approx(small.saved_bytes / 1024), False: pytest.approx(large.saved_bytes / 1024)}
+    told = [text for bar in figure.data if bar.customdata is not None for _, text in bar.customdata]
+    assert any("+1.00 KiB to A" in text for text in told)
+    assert len({bar.legendgroup for bar in figure.data if bar.showlegend and bar.legendgroup}) == 3
+
+
+def test_runs_of_different_depth_have_the_same_rows() -> None:
+    deep, shallow = (bytes_by_path(graph_of(architecture=Mlp(layers=n, depth=n))) for n in (4, 2))
+    rows = at_one_depth(shallow, deep)
+    assert list(rows[0]) == list(rows[1])
+    assert [sum(sum(row.values()) for row in run.values()) for run in rows] == [
+        sum(sum(row.values()) for row in run.values()) for run in (shallow, deep)
+    ]
+    few = at_one_depth(shallow, deep, bars=2)
+    assert all(len(run) == 2 for run in few)
+    assert sum(sum(row.values()) for row in few[1].values()) == sum(sum(row.values()) for row in deep.values())
