@@ -14,13 +14,21 @@ from engine.graph.spec import Graph
 
 FOLDER = Path(__file__).parent / "component"
 SCRIPTS = (
+    "surface.js",
+    "grid.js",
     "scene.js",
     "camera.js",
     "words.js",
+    "boxes.js",
+    "along.js",
+    "wires.js",
     "paint.js",
+    "minimap.js",
     "chrome.js",
+    "help.js",
     "input.js",
     "sheet.js",
+    "save.js",
     "looking.js",
     "index.js",
     "query.js",

@@ -13,7 +13,7 @@ from engine.figures.cells_encoding import read_header
 
 _FOLDER = Path(__file__).parent / "component"
 _SCRIPTS = (
-    "chrome.js",
+    "surface.js",
     "cells_scene.js",
     "cells_layout.js",
     "cells_paint.js",
@@ -23,7 +23,7 @@ _SCRIPTS = (
     "cells_report.js",
     "cells.js",
 )
-"""One module, in the order of use; `chrome.js` (tooltip, theme) is also the graph's; `cells.js` exports the entry."""
+"""One module, in the order of use; `surface.js` (tooltip, theme) is also the graph's; `cells.js` exports the entry."""
 
 
 def _read(*names: str) -> str:

@@ -2,7 +2,7 @@
 
 const TOOLTIP_LINES = 12;
 
-class CellChrome extends Chrome {
+class CellChrome extends Tooltip {
   constructor(view) {
     super(view);
     this.saidBox = view.root.querySelector("[data-atlas-said]");

@@ -2,6 +2,7 @@
 
 function listen(view) {
   const { canvas, camera, chrome } = view;
+  view.help = new Help(view);
   const pointers = new Map();
   let pressed = null;
   const at = (event) => {
@@ -74,7 +75,7 @@ function hover(view, [x, y]) {
     view.repaint();
   }
   if (hit?.leaf) view.chrome.tooltip([hit.leaf.tooltip, ...(hit.leaf.address ? ["leaf: its gradient accumulates here"] : [])], x, y);
-  else if (box) view.chrome.tooltip([...box.tooltip, ...(box.role === "node" ? [] : [`double click to ${box.role === "group" ? "open" : "close"}`])], x, y);
+  else if (box) view.chrome.tooltip([...box.tooltip, ...box.changes, ...(box.role === "node" ? [] : [`double click to ${box.role === "group" ? "open" : "close"}`])], x, y);
   else view.chrome.tooltip(wire?.lines, x, y);
 }
 
@@ -101,8 +102,12 @@ function keyDown(view, event) {
     "-": () => view.camera.zoomAt(0.8, ...middle),
     0: () => view.camera.zoomAt(1 / view.camera.zoom, ...middle),
     f: () => view.fit(),
-    F: () => view.fit(),
     "/": () => view.search.box.focus(),
+    r: () => view.paths.toRoot(),
+    l: () => view.paths.toLeaf(),
+    s: () => view.savePng(),
+    S: () => view.savePng(true),
+    "?": () => view.help.toggle(),
     Enter: () => view.toggle(view.selectedBox()),
     Escape: () => {
       if (view.highlight || view.sentence) view.paths.clear();
@@ -115,6 +120,7 @@ function keyDown(view, event) {
     view.select(box.address);
     view.reveal(box);
   } else if (actions[event.key]) actions[event.key]();
+  else if (actions[event.key.toLowerCase()]) actions[event.key.toLowerCase()]();
   else return;
   event.preventDefault();
   event.stopPropagation();
@@ -127,7 +133,7 @@ function listenToTools(view) {
     in: () => view.camera.zoomAt(1.3, ...middle()),
     out: () => view.camera.zoomAt(1 / 1.3, ...middle()),
     fit: () => view.fit(),
-    png: () => view.savePng(),
+    png: (event) => view.savePng(event.shiftKey),
     tree: () => view.showTree(),
     root: () => view.paths.toRoot(),
     leaf: () => view.paths.toLeaf(),
@@ -135,7 +141,7 @@ function listenToTools(view) {
     full: () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen?.()),
   };
   root.querySelectorAll("[data-atlas-action]").forEach((button) => {
-    button.onclick = () => actions[button.dataset.atlasAction]();
+    button.onclick = (event) => actions[button.dataset.atlasAction](event);
   });
   chrome.minimap.onpointerdown = (event) => {
     chrome.minimap.setPointerCapture(event.pointerId);

@@ -1,6 +1,6 @@
 // Where to look and what is where: first view, keeping one's place, hit tests, neighbours.
 
-class Looking extends Sheet {
+class Looking extends Saving {
   // Everything in sight; the legend is only made room for where it would hide something.
   fitting() {
     const fit = this.camera.fitting(this.scene, this.width, this.height);
@@ -59,12 +59,11 @@ class Looking extends Sheet {
   }
 
   boxAt(screenX, screenY) {
+    if (!this.scene) return null;
     const [x, y] = this.camera.toWorld(screenX, screenY);
     const inside = (place) => x >= place.x && x <= place.x + place.width && y >= place.y && y <= place.y + place.height;
-    const boxes = this.scene?.boxes ?? [];
-    for (let i = boxes.length - 1; i >= 0; i--) {
-      const box = boxes[i];
-      if (!inside(box)) continue;
+    const here = [...this.scene.grid.boxes.within(pointBounds(x, y, 0))].sort((a, b) => b.index - a.index);
+    for (const box of here) {
       if (box.role !== "frame") {
         const leaf = 11 * this.camera.zoom >= READABLE ? box.leaves.find((one) => one.place && inside(one.place)) : null;
         return { box, leaf, chevron: box.role === "group" && x > box.x + box.width - 26 && y < box.y + 32 };
@@ -76,12 +75,11 @@ class Looking extends Sheet {
   }
 
   wireAt(screenX, screenY) {
+    if (!this.scene) return null;
     const [x, y] = this.camera.toWorld(screenX, screenY);
     const reach = 6 / this.camera.zoom;
     let [best, bestDistance] = [null, reach * reach];
-    for (const wire of this.scene?.wires ?? []) {
-      const { left, right, top, bottom } = wire.bounds;
-      if (x < left - reach || x > right + reach || y < top - reach || y > bottom + reach) continue;
+    for (const wire of this.scene.grid.wires.within(pointBounds(x, y, reach))) {
       const distance = curveDistance(wire.curve, x, y);
       if (distance < bestDistance) [best, bestDistance] = [wire, distance];
     }
@@ -132,4 +130,8 @@ class Looking extends Sheet {
   ownerOf(leafAddress) {
     return this.scene?.boxes.find((box) => box.leaves.some((leaf) => leaf.address === leafAddress));
   }
+}
+
+function pointBounds(x, y, reach) {
+  return { left: x - reach, right: x + reach, top: y - reach, bottom: y + reach };
 }

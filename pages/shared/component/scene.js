@@ -30,15 +30,21 @@ function decodeScene(bytes) {
     box.out = [];
     scene.byAddress.set(box.address, box);
   });
+  scene.grid = { boxes: new Grid(), wires: new Grid() };
+  scene.boxes.forEach((box) => scene.grid.boxes.add(box, { left: box.x, right: box.x + box.width, top: box.y, bottom: box.y + box.height }));
   scene.wires.forEach((wire) => {
     wire.path = curvePath(wire.curve);
     wire.bounds = curveBounds(wire.curve);
+    scene.grid.wires.add(wire, wire.bounds);
     scene.boxes[wire.source].out.push(wire);
     scene.boxes[wire.target].in.push(wire);
   });
+  const unmarked = scene.wires.filter((wire) => !wire.mark);
   scene.plain = new Path2D();
-  scene.wires.forEach((wire) => scene.plain.addPath(wire.path));
-  scene.heads = arrowHeads(scene.wires);
+  unmarked.forEach((wire) => scene.plain.addPath(wire.path));
+  scene.heads = arrowHeads(unmarked);
+  scene.coarse = coarsePath(unmarked);
+  scene.compared = scene.boxes.some((box) => RING_COLOURS.has(box.mark));
   scene.most = Math.max(1, ...scene.boxes.filter((box) => box.role !== "frame").map((box) => box.saved_bytes));
   scene.marks = scene.colours.map((colour) => new Path2D(colour.mark));
   scene.colourOf = new Map(scene.colours.map((colour, index) => [colour.key, index]));
@@ -65,6 +71,28 @@ function curveBounds(curve) {
   return { left, top, right, bottom };
 }
 
+// The same curves in straight pieces of about this length: what can be told apart from afar.
+const COARSE = 90;
+
+function coarsePath(wires) {
+  const path = new Path2D();
+  for (const { curve } of wires) {
+    path.moveTo(curve[0], curve[1]);
+    for (let i = 0; i + 7 < curve.length; i += 6) {
+      const steps = Math.min(8, Math.max(1, Math.round(Math.hypot(curve[i + 6] - curve[i], curve[i + 7] - curve[i + 1]) / COARSE)));
+      for (let step = 1; step < steps; step++) path.lineTo(...pointOf(curve, i, step / steps));
+      path.lineTo(curve[i + 6], curve[i + 7]);
+    }
+  }
+  return path;
+}
+
+function pointOf(curve, i, t) {
+  const u = 1 - t;
+  const at = (k) => u * u * u * curve[i + k] + 3 * u * u * t * curve[i + 2 + k] + 3 * u * t * t * curve[i + 4 + k] + t * t * t * curve[i + 6 + k];
+  return [at(0), at(1)];
+}
+
 // Every curve ends vertically, so all heads point straight down.
 function arrowHeads(wires) {
   const heads = new Path2D();
@@ -82,13 +110,9 @@ function arrowHeads(wires) {
 function curveDistance(curve, x, y) {
   let best = Infinity;
   for (let i = 0; i + 7 < curve.length; i += 6) {
-    const [x0, y0, x1, y1, x2, y2, x3, y3] = curve.slice(i, i + 8);
-    const steps = Math.min(48, 6 + Math.hypot(x3 - x0, y3 - y0) / 12);
+    const steps = Math.min(48, 6 + Math.hypot(curve[i + 6] - curve[i], curve[i + 7] - curve[i + 1]) / 12);
     for (let s = 0; s <= steps; s++) {
-      const t = s / steps;
-      const u = 1 - t;
-      const px = u * u * u * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t * t * t * x3;
-      const py = u * u * u * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t * t * t * y3;
+      const [px, py] = pointOf(curve, i, s / steps);
       best = Math.min(best, (px - x) ** 2 + (py - y) ** 2);
     }
   }

@@ -8,12 +8,16 @@ class WordPainter {
     this.theme = theme;
     this.patterns = new Map();
     this.widths = new Map();
+    this.tints = new WeakMap();
   }
 
   colour(scene, index) {
-    const colour = scene.colours[index];
-    const dark = this.theme.dark;
-    return { accent: dark ? colour.dark : colour.light, fill: dark ? colour.dark_fill : colour.light_fill, hatched: colour.hatched };
+    if (!this.tints.has(scene)) {
+      const dark = this.theme.dark;
+      const tint = (colour) => ({ accent: dark ? colour.dark : colour.light, fill: dark ? colour.dark_fill : colour.light_fill, hatched: colour.hatched });
+      this.tints.set(scene, scene.colours.map(tint));
+    }
+    return this.tints.get(scene)[index];
   }
 
   named(scene, key) {
@@ -24,104 +28,148 @@ class WordPainter {
     return `${weight} ${size}px ${this.theme.font}`;
   }
 
-  // Text cut with an ellipsis to `room`; widths are cached because measuring is what costs.
-  fitted(context, text, room) {
-    const key = `${context.font}|${text}`;
-    if (!this.widths.has(key)) {
+  // Measured once at one size: widths grow with the size, and measuring is what costs.
+  width(context, weight, size, text) {
+    const key = weight + text;
+    let known = this.widths.get(key);
+    if (known === undefined) {
       if (this.widths.size > 20000) this.widths.clear();
-      this.widths.set(key, context.measureText(text).width);
+      const before = context.font;
+      context.font = this.font(weight, 20);
+      known = context.measureText(text).width / 20;
+      context.font = before;
+      this.widths.set(key, known);
     }
-    const width = this.widths.get(key);
-    if (width <= room) return text;
-    const kept = Math.floor((text.length * room) / width) - 1;
-    return kept < 1 ? "" : `${text.slice(0, kept).trimEnd()}…`;
+    return known * size;
   }
 
-  words(context, scene, box, place, accent, state) {
+  // Draws text cut with an ellipsis to `room`; returns what was drawn.
+  text(context, weight, size, text, x, y, room) {
+    const kept = this.fitted(context, weight, size, text, room);
+    if (!kept) return kept;
+    context.font = this.font(weight, size);
+    context.fillText(kept, x, y);
+    return kept;
+  }
+
+  fitted(context, weight, size, text, room) {
+    const clean = plain(text);
+    const width = this.width(context, weight, size, clean);
+    if (width <= room) return clean;
+    const kept = Math.floor((clean.length * room) / width) - 1;
+    return kept < 1 ? "" : `${clean.slice(0, kept).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
+  }
+
+  words(context, scene, box, accent, state) {
     const small = 11 * state.zoom >= READABLE;
-    const group = box.role === "group";
-    const size = small ? 13 : Math.max(this.grown(context, box, place, state.zoom), READABLE / state.zoom);
-    if (size > place.height * 0.7) return;
     context.textBaseline = "middle";
-    const top = small ? place.y + 16 : place.y + place.height / 2;
-    const scale = size / 13;
-    const marked = small || scale < 1.2;
-    if (marked) this.mark(context, scene.marks[box.colour], place.x + 12, top - 4.5 * scale, 0.9 * scale, accent);
-    context.font = this.font(650, size);
+    if (!small) return this.titleAlone(context, scene, box, accent, state);
+    const group = box.role === "group";
+    const top = box.y + 16;
+    this.mark(context, scene.marks[box.colour], box.x + 12, top - 4.5, 0.9, accent);
     context.fillStyle = this.theme.text;
-    const indent = marked ? 13 + 12 * scale : 10;
-    const room = place.width - indent - (group && marked ? 22 * scale : 6);
-    context.fillText(this.fitted(context, box.title, room), place.x + indent, top);
-    if (group && marked) this.chevron(context, place.x + place.width - 13 * scale, top, 4 * scale, false, accent);
-    if (small) this.smallPrint(context, scene, box, place);
-    if (state.zoom > 0.5 && box.empty.length) this.stubs(context, box, place, state.backward);
+    const title = this.text(context, 650, 13, box.title, box.x + 25, top, box.width - (group ? 48 : 31));
+    if (box.mark === "removed") this.strike(context, box.x + 25, top, this.width(context, 650, 13, title), 1.2);
+    if (group) this.chevron(context, box.x + box.width - 13, top, 4, false, accent);
+    this.smallPrint(context, scene, box);
+    if (state.zoom > 0.5 && box.empty.length) this.stubs(context, box, state.backward);
+    return undefined;
   }
 
-  // The largest title that fits the box when small print is hidden.
-  grown(context, box, place, zoom) {
-    context.font = this.font(650, 13);
-    const width = context.measureText(box.title).width;
-    return Math.min(((place.width - 30) / width) * 13, place.height * 0.5, 11.5 / zoom);
+  // Seen from afar a box has only its title, all in one size on the screen; whole points keep letters crisp and few.
+  titleAlone(context, scene, box, accent, state) {
+    const { zoom } = state;
+    const title = plain(box.title);
+    const room = box.width - 15;
+    const whole = Math.min(11.5 / zoom, box.height * 0.52);
+    const needed = this.width(context, 650, whole, title);
+    const size = Math.max(Math.floor(2 * zoom * Math.min(whole, (whole * room) / needed)) / 2, READABLE) / zoom;
+    if (size > box.height * 0.72) return;
+    const middle = box.y + box.height / 2;
+    const scale = size / 13;
+    const marked = box.width - 17 - 12 * scale >= this.width(context, 650, size, title);
+    if (marked) this.mark(context, scene.marks[box.colour], box.x + 10, middle - 4.5 * scale, 0.9 * scale, accent);
+    context.fillStyle = this.theme.text;
+    const left = box.x + (marked ? 12 + 12 * scale : 10);
+    const kept = this.text(context, 650, size, title, left, middle, marked ? room : box.width - 14);
+    if (box.mark === "removed") this.strike(context, left, middle, this.width(context, 650, size, kept), 1.2 * scale);
   }
 
-  smallPrint(context, scene, box, place) {
-    let y = place.y + 33;
-    context.font = this.font(400, 11);
+  strike(context, x, y, width, thick) {
+    context.fillRect(x - 2, y - thick / 2 + 0.5, width + 4, thick);
+  }
+
+  smallPrint(context, scene, box) {
+    let y = box.y + 33;
+    context.fillStyle = this.theme.muted;
     box.lines.forEach((line) => {
-      context.fillStyle = this.theme.muted;
-      context.fillText(this.fitted(context, line, place.width - 22), place.x + 13, y);
+      this.text(context, 400, 11, line, box.x + 13, y, box.width - 22);
       y += 15;
     });
-    if (box.leaves.length) y = this.leaves(context, scene, box, place, y - 7);
+    if (box.changes.length) y = this.changes(context, scene, box, y);
+    if (box.leaves.length) y = this.leaves(context, scene, box, y - 7);
     if (box.outputs.length) {
       const star = scene.colourOf.get("output");
-      this.mark(context, scene.marks[star], place.x + 12, y - 4.5, 0.9, this.colour(scene, star).accent);
-      context.font = this.font(600, 11);
+      this.mark(context, scene.marks[star], box.x + 12, y - 4.5, 0.9, this.colour(scene, star).accent);
       context.fillStyle = this.theme.text;
-      context.fillText(this.fitted(context, box.outputs.join(", "), place.width - 36), place.x + 26, y + 1);
+      this.text(context, 600, 11, box.outputs.map((name) => plain(name)).join(", "), box.x + 26, y + 1, box.width - 36);
     }
   }
 
-  leaves(context, scene, box, place, top) {
-    const room = place.width - 16;
+  // What differs from run A, as far as the box has room for it beside what else it holds; the tooltip has all.
+  changes(context, scene, box, top) {
+    const below = (box.leaves.length ? 22 : 0) + (box.outputs.length ? 17 : 0);
+    const fitting = box.changes.filter((_, number) => top + 15 * number + 8 + below <= box.y + box.height);
+    context.fillStyle = this.named(scene, "changed").accent;
+    fitting.forEach((line, number) => this.text(context, 500, 11, line, box.x + 13, top + 15 * number, box.width - 22));
+    return top + 15 * fitting.length;
+  }
+
+  leaves(context, scene, box, top) {
+    const room = box.width - 16;
     let [x, y] = [0, top];
-    const shown = box.leaves.slice(0, 4);
-    shown.forEach((leaf, number) => {
-      context.font = this.font(500, 11);
+    box.leaves.slice(0, 4).forEach((leaf, number) => {
       const width = Math.min(room, leaf.width);
       if (number && x + width > room) [x, y] = [0, y + 19];
-      const index = scene.colourOf.get(leaf.kind) ?? scene.colourOf.get("parameter");
-      const { accent, fill } = this.colour(scene, index);
-      leaf.place = { x: place.x + 10 + x, y, width, height: 16 };
-      rounded(context, leaf.place, 8);
-      const empty = leaf.kind === "empty";
-      context.fillStyle = empty ? this.theme.background : fill;
-      context.fill();
-      context.strokeStyle = accent;
-      context.lineWidth = 1;
-      if (empty) context.setLineDash([3, 2]);
-      context.stroke();
-      context.setLineDash([]);
-      this.mark(context, scene.marks[index], leaf.place.x + 6, y + 4.2, 0.76, accent);
-      context.fillStyle = empty ? this.theme.muted : this.theme.text;
-      context.fillText(this.fitted(context, leaf.text, width - 22), leaf.place.x + 17, y + 8.5);
+      leaf.place = { x: box.x + 10 + x, y, width, height: 16 };
+      this.leaf(context, scene, leaf);
       x += width + 4;
     });
     if (box.leaves.length > 4) {
       y += 19;
       context.fillStyle = this.theme.muted;
-      context.fillText(`and ${box.leaves.length - 4} more`, place.x + 13, y + 8);
+      this.text(context, 400, 11, `and ${box.leaves.length - 4} more`, box.x + 13, y + 8, room);
     }
     return y + 28;
   }
 
+  leaf(context, scene, leaf) {
+    const { place } = leaf;
+    const index = scene.colourOf.get(leaf.kind) ?? scene.colourOf.get("parameter");
+    const { accent, fill } = this.colour(scene, index);
+    const empty = leaf.kind === "empty";
+    context.beginPath();
+    context.roundRect(place.x, place.y, place.width, 16, 8);
+    context.fillStyle = empty ? this.theme.background : fill;
+    context.fill();
+    context.strokeStyle = accent;
+    context.lineWidth = 1;
+    if (empty) context.setLineDash([3, 2]);
+    context.stroke();
+    if (empty) context.setLineDash([]);
+    this.mark(context, scene.marks[index], place.x + 6, place.y + 4.2, 0.76, accent);
+    context.fillStyle = empty ? this.theme.muted : this.theme.text;
+    this.text(context, 500, 11, leaf.text, place.x + 17, place.y + 8.5, place.width - 22);
+  }
+
+  // Undone by hand: saving and restoring the whole state for each mark is what costs.
   mark(context, path, x, y, scale, colour) {
-    context.save();
+    context.fillStyle = colour;
     context.translate(x, y);
     context.scale(scale, scale);
-    context.fillStyle = colour;
     context.fill(path, "evenodd");
-    context.restore();
+    context.scale(1 / scale, 1 / scale);
+    context.translate(-x, -y);
   }
 
   chevron(context, x, y, size, open, colour) {
