@@ -38,7 +38,9 @@ def module_rows(graph: Graph, modules: Sequence[ModuleCall] = ()) -> tuple[Modul
     calls = {call.path: call.calls for call in modules}
     nodes = _nodes_below(graph)
     saved = _saved_below(graph)
-    paths = dict.fromkeys([*types, *(path for path in nodes if path or types)])
+    if not types and not any(nodes):
+        return ()
+    paths = dict.fromkeys([*types, *nodes])
     return tuple(
         ModuleRow(
             path,

@@ -150,7 +150,7 @@ class ModuleTree {
 
   openGroup(row) {
     const { view } = this;
-    if (!row.group) return view.setHighlight(null, `${row.path || "The model"} has no group to open: ${row.nodes > 1 ? "it is all of the picture" : "it made fewer than two boxes"}.`);
+    if (!row.group) return view.setHighlight(null, `${row.path || "The model"} has no group to open: ${row.path === "" ? "it is all of the picture" : row.nodes ? "one box shows all of it" : row.note}.`);
     view.pending = row.group;
     view.component.setTriggerValue("toggled", row.group);
     return undefined;
