@@ -8,7 +8,9 @@ plain forward, timed in a worker of the same kind right after, are taken off; bo
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +35,8 @@ from tests.browser.visitor import FIND_GRAPH, Visitor, launch, visiting
 PAGE = "autograd-graph"
 ROUNDS, LONG_ROUNDS = 5, 3
 LONG_S = 3.0
+DOT_STEPS, DOT_LIMIT_S = 40, 120.0
+"""Plain dot needs more than 90 s for 100 steps."""
 DRAWN_LIMIT_MS = 60_000
 
 
@@ -47,6 +51,7 @@ class Case:
     pin: bool = False
 
 
+MANY_BOXES = Recurrent(cell="hand_written_lstm", steps=200)
 GPT2_SMALL = Gpt(layers=12, heads=12, width=768, sequence=64, vocabulary=50257)
 CASES = (
     Case("tied loop, 400 steps", TiedLoop(steps=400), 1.5),
@@ -96,9 +101,10 @@ WAIT_FOR_PICTURE = """
 
 
 def measure() -> list[Row]:
-    """Every case, then what its worker took of memory and what the app grew by."""
+    """Every case with what its worker took of memory and what the app grew by; a group opened; torchviz and dot."""
     with _stage() as (visit, server, backend):
-        return [row for case in CASES for row in _rows(case, visit, server, backend)]
+        rows = [row for case in CASES for row in _rows(case, visit, server, backend)]
+        return [*rows, _opened_group(visit), _against_dot(visit, backend)]
 
 
 @contextmanager
@@ -144,6 +150,53 @@ def _rows(case: Case, visit: Callable[[], Any], server: Server, backend: ForkBac
     ]
 
 
+def _opened_group(visit: Callable[[], Any]) -> Row:
+    """From a key press on a closed group to the picture with it open, many hundred boxes around it."""
+    seconds, boxes = [], "0"
+    with visit() as visitor:
+        visitor.open(PAGE, detail="up to 2,000", **link_values(ModelSpec(architecture=MANY_BOXES)))
+        visitor.click_box(visitor.box("frame"))
+        visitor.picture.focus()
+        for _ in range(ROUNDS):
+            _time_to_picture(visitor, lambda: visitor.page.keyboard.press("Enter"))  # closes it
+            seconds.append(_time_to_picture(visitor, lambda: visitor.page.keyboard.press("Enter")))
+            boxes = visitor.graph["atlasBoxes"]
+    spread = f"{min(seconds):.2f} to {max(seconds):.2f} s, {ROUNDS} times, {boxes} boxes"
+    return Row("a group opens in a large picture", median(seconds), None, "s", spread)
+
+
+def _against_dot(visit: Callable[[], Any], backend: ForkBackend) -> Row:
+    """The tied loop as torchviz draws it, laid out by plain dot, against our first picture of the same loop."""
+    case = Case("", TiedLoop(steps=DOT_STEPS), 0.0)
+    with visit() as visitor:
+        ours = [
+            _first_picture(visitor, case, seed) - _plain_forward(backend, _model(case, seed)) for seed in range(ROUNDS)
+        ]
+    torchviz_dot(DOT_STEPS)  # the first call also loads torch
+    start = time.perf_counter()
+    dot = torchviz_dot(DOT_STEPS)
+    try:
+        subprocess.run(["dot", "-Tsvg"], input=dot, text=True, capture_output=True, check=True, timeout=DOT_LIMIT_S)
+        ended = "ended"
+    except subprocess.TimeoutExpired:
+        ended = "was stopped, so this is a lower bound"
+    theirs = time.perf_counter() - start
+    detail = f"torchviz and dot {theirs:.1f} s ({ended}), first picture {median(ours):.2f} s after the forward"
+    name = f"torchviz and dot, tied loop of {DOT_STEPS} steps: times slower"
+    return Row(name, theirs / median(ours), None, "x", detail)
+
+
+def torchviz_dot(steps: int) -> str:
+    """DOT text of a tied loop after its forward; torch is only loaded for this."""
+    import torchviz
+
+    from engine.models.build import build
+
+    built = build(ModelSpec(architecture=TiedLoop(steps=steps)))
+    source: str = torchviz.make_dot(built.loss(built.forward()), dict(built.model.named_parameters())).source
+    return source
+
+
 def _model(case: Case, seed: int) -> ModelSpec:
     return ModelSpec(architecture=case.architecture, batch=1 if case.toggle else 2, seed=seed)
 
@@ -161,6 +214,10 @@ def _first_picture(visitor: Visitor, case: Case, seed: int) -> float:
     if case.pin:
         visitor.press("pin")
     change = _ready_to_choose(visitor, *case.toggle) if case.toggle else _ready_to_type(visitor, "2")
+    return _time_to_picture(visitor, change)
+
+
+def _time_to_picture(visitor: Visitor, change: Callable[[], None]) -> float:
     visitor.page.evaluate(WAIT_FOR_PICTURE, DRAWN_LIMIT_MS)
     change()
     seconds = float(visitor.page.evaluate("() => window.atlasPicture")) / 1e3
