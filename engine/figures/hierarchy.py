@@ -17,12 +17,16 @@ Role = Literal["node", "module", "repeat", "step", "chunk"]
 
 
 class Boxes(NamedTuple):
-    """Node ids in forward order; module paths, operation names and addresses by node id."""
+    """Node ids in forward order; module paths, operation names and addresses by node id.
+
+    `marks`, by node id where there are any: blocks that differ from a pinned run otherwise are not alike.
+    """
 
     order: Sequence[int]
     paths: Sequence[str]
     names: Sequence[str]
     labels: Sequence[str]
+    marks: Sequence[str] = ()
 
     def path(self, position: int) -> str:
         return self.paths[self.order[position]]
@@ -136,8 +140,10 @@ def drop_single_levels(group: Item) -> None:
 
 
 def codes_of(boxes: Boxes) -> list[int]:
-    """One number per position: the same for the same operation."""
-    known: dict[str, int] = {}
+    """One number per position: the same for the same operation, marked alike."""
+    known: dict[object, int] = {}
+    if boxes.marks:
+        return [known.setdefault((boxes.names[node], boxes.marks[node]), len(known)) for node in boxes.order]
     return [known.setdefault(boxes.names[node], len(known)) for node in boxes.order]
 
 

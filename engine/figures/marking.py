@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
 
 from engine.figures.comparison import Compared
 from engine.figures.units import MINUS, format_count
+from engine.graph.columns import Integers
 from engine.graph.spec import Edge, Graph
 
+WORDS = ("", "added", "removed", "changed")
 SIGNS = {"added": "+", "removed": MINUS, "changed": "~"}
 
 
 class Marking:
-    """The graph to draw and the mark of everything in it; without a comparison nothing is marked.
+    """The `graph` to draw, B's `own` graph, and the mark of everything; without a comparison nothing is marked.
 
     Ghosts (nodes that only A has) are drawn with `show_removed`; else the groups they were in count them.
     """
@@ -23,13 +26,20 @@ class Marking:
         self.compared = compared
         self.real = len(graph.nodes)
         self.graph = compared.union.graph if compared is not None and show_removed else graph
-        self._marks: Sequence[str] = compared.marks if compared else ()
+        words = compared.marks if compared else ()
+        self._marks: Integers = np.array([WORDS.index(word) for word in words], np.int64)
+        self.own = graph
         self._gone = Counter[str]() if compared is None or show_removed else _by_path(compared)
 
     @property
     def addresses(self) -> list[str] | None:
         """Addresses of the graph to draw, where they are not simply its own."""
-        return list(self.compared.union.addresses[: len(self.graph.nodes)]) if self.compared else None
+        return list(self.compared.union.addresses) if self.compared and self.graph is not self.own else None
+
+    @property
+    def marks(self) -> list[str]:
+        """The mark of every node to draw; [] without a comparison."""
+        return list(self.compared.marks[: len(self.graph.nodes)]) if self.compared else []
 
     def is_ghost(self, node: int) -> bool:
         """Whether only A has the node."""
@@ -37,7 +47,7 @@ class Marking:
 
     def of(self, node: int) -> str:
         """ "added", "removed", "changed" or ""."""
-        return self._marks[node] if self._marks else ""
+        return WORDS[int(self._marks[node])] if self.compared else ""
 
     def words(self, nodes: Iterable[int]) -> tuple[str, ...]:
         """What differs in these nodes, each difference once."""
@@ -45,23 +55,26 @@ class Marking:
             return ()
         return tuple(dict.fromkeys(word for node in nodes for word in self.compared.changes.get(node, ())))
 
-    def counts(self, nodes: Iterable[int], path: str | None = None) -> Counter[str]:
+    def counts(self, nodes: Integers, path: str | None = None) -> Counter[str]:
         """How many of these nodes have which mark; `path` adds what is gone from that module and not drawn."""
-        if not self._marks:
+        if self.compared is None:
             return Counter()
-        found = Counter(mark for node in nodes if (mark := self._marks[node]))
+        numbers = np.bincount(self._marks[nodes], minlength=len(WORDS)).tolist()
+        found = Counter({word: count for word, count in zip(WORDS, numbers, strict=True) if word and count})
         gone = self._gone[path] if path is not None else 0
         return found + Counter(removed=gone) if gone else found
 
-    def box(self, node: int, others: Iterable[int]) -> str:
-        """The mark of a box: its node's own, else "changed" when something folded into it differs."""
-        return self.of(node) or ("changed" if self.counts(others) else "")
+    def box(self, nodes: Integers) -> str:
+        """The mark of a box: that of its own node, the first, else "changed" when something folded into it differs."""
+        if self.compared is None or not nodes.size:
+            return ""
+        return self.of(int(nodes[0])) or ("changed" if self.counts(nodes) else "")
 
-    def group(self, nodes: Sequence[int], path: str) -> str:
+    def group(self, nodes: Integers, path: str) -> str:
         """The mark of a group: "added" or "removed" when all of it is, "changed" with any difference, else ""."""
         found = self.counts(nodes, path)
         for mark in ("added", "removed"):
-            if found[mark] and found[mark] == len(nodes):
+            if found[mark] and found[mark] == nodes.size:
                 return mark
         return "changed" if found else ""
 
@@ -73,10 +86,14 @@ class Marking:
         ends = {(edge.source, edge.target) for edge in edges}
         return "removed" if ends <= union.gone else "added" if ends <= union.added else ""
 
-    def before(self, order: Sequence[int], boxes: Sequence[Iterable[int]]) -> list[int]:
-        """For every position of the forward order: how many boxes before it differ; one more entry for the end."""
-        marked = (bool(self.counts(boxes[place])) for place in range(len(order)))
-        return [0, *accumulate(marked)]
+    def before(self, by_position: tuple[Integers, Integers]) -> list[int]:
+        """For every position of the forward order how many nodes before it differ.
+
+        `by_position` are the nodes of all boxes one after the other, and where those of each position begin.
+        """
+        nodes, starts = by_position
+        before: list[int] = np.concatenate(([0], np.cumsum(self._marks[nodes] > 0)))[starts].tolist()
+        return before
 
 
 def counts_line(found: Counter[str]) -> str:
@@ -94,3 +111,23 @@ def _by_path(compared: Compared) -> Counter[str]:
             found[path] += 1
             path = path.rpartition(".")[0]
     return found
+
+
+class Part(Mapping[str, tuple[int, ...]]):
+    """Node ids by address: B's own, or with `ghosts` those that only A has, by their ids there."""
+
+    def __init__(self, members: Mapping[str, tuple[int, ...]], marking: Marking, ghosts: bool = False) -> None:
+        self._members, self._marking, self._ghosts = members, marking, ghosts
+
+    def __getitem__(self, address: str) -> tuple[int, ...]:
+        found, real = self._members[address], self._marking.real
+        if not self._ghosts:
+            return tuple(node for node in found if node < real) if self._marking.compared else found
+        gone = self._marking.compared.ghosts if self._marking.compared else ()
+        return tuple(gone[node - real] for node in found if node >= real)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)

@@ -40,7 +40,7 @@ class Members:
         return found
 
     @cached_property
-    def _by_position(self) -> tuple[Integers, Integers]:
+    def by_position(self) -> tuple[Integers, Integers]:
         """(members of all boxes one after the other, where those of each position begin)."""
         folded = self.folded
         own = np.array([folded.copies.get(box, box) for box in folded.order], np.int64)
@@ -59,7 +59,7 @@ class Members:
 
     def of(self, item: Item) -> Integers:
         """Node ids an item stands for, each once: boxes inside, what they absorbed, and their leaves."""
-        ids, starts = self._by_position
+        ids, starts = self.by_position
         part = ids[starts[item.first] : starts[item.last]]
         _, first = np.unique(part, return_index=True)
         return part if first.size == part.size else part[np.sort(first)]

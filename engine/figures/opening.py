@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from engine.figures.hierarchy import Item, groups_of
 
 
-def expand_automatically(root: Item, budget: int) -> frozenset[str]:
-    """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example."""
+def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ()) -> frozenset[str]:
+    """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example.
+
+    `differing` counts, for every position, the boxes before it that differ from a pinned run: where any do, only groups
+    that hold such boxes open.
+    """
+
+    def opens(group: Item) -> bool:
+        return not differing or not differing[-1] or differing[group.first] < differing[group.last]
+
     opened: set[str] = set()
     visible = len(root.kids)
-    level = root.groups
+    level = [group for group in root.groups if opens(group)]
     while level:
         batches: dict[int, list[Item]] = {}
         for item in sorted(level, key=lambda item: item.first):
@@ -23,7 +31,7 @@ def expand_automatically(root: Item, budget: int) -> frozenset[str]:
                 if visible + cost <= budget:
                     visible += cost
                     opened.update(item.address for item in part)
-                    level += [group for item in part for group in item.groups]
+                    level += [group for item in part for group in item.groups if opens(group)]
                     break
     return frozenset(opened)
 
