@@ -32,18 +32,30 @@ class GraphIndex(msgspec.Struct, frozen=True, kw_only=True):
     Columns over nodes: `operation module variable tensor kind source inputs`, `saved_bytes`, `count` (the number at the
     end of the address), `at` (position in `Folded.order` of the box that shows it; a leaf's first use). Over edges that
     lead somewhere: `consumer producer slot`. `use_edge use_at`: leaves drawn as boxes, by number of such an edge.
-    `roots` are names and node ids of traced outputs, `boxes` counts positions, `stamp` tells two indexes apart.
+    `roots` are names and node ids of traced outputs, `boxes` counts positions, `stamp` tells two indexes apart. Nodes
+    from `real` on are ghosts that only run A has; no edge leads to or from them.
     """
 
     tables: dict[str, tuple[Any, ...]]
     columns: dict[str, Array]
     roots: tuple[tuple[str, int], ...]
     boxes: int
+    real: int
     stamp: str
 
 
-def index_of(graph: Graph, folded: Folded, names: Sequence[str], kinds: Mapping[str, str] | None = None) -> GraphIndex:
-    """The index of `graph` drawn with `folded`; `names` are its addresses, `kinds` maps leaf names to owner kinds."""
+def index_of(
+    graph: Graph,
+    folded: Folded,
+    names: Sequence[str],
+    kinds: Mapping[str, str] | None = None,
+    own: Graph | None = None,
+) -> GraphIndex:
+    """The index of `graph` drawn with `folded`; `names` are its addresses, `kinds` maps leaf names to owner kinds.
+
+    `own` is what was traced where `graph` also has, after it, nodes and edges that only run A has.
+    """
+    own = own or graph
     coded = graph.node_columns
     tables: dict[str, tuple[Any, ...]] = {
         "operation": coded.name.table,
@@ -58,12 +70,13 @@ def index_of(graph: Graph, folded: Folded, names: Sequence[str], kinds: Mapping[
     tables["tensor"], columns["tensor"] = _tensors(graph)
     columns["saved_bytes"] = _packed(_saved_bytes(graph))
     columns["count"] = _packed(np.array([int(name[name.rindex("#") + 1 :]) for name in names], np.int64))
-    columns |= {name: _packed(values) for name, values in _edges(graph, folded).items()}
+    columns |= {name: _packed(values) for name, values in _edges(graph, folded, len(own.edges)).items()}
     return GraphIndex(
         tables=tables,
         columns=columns,
         roots=tuple((root.name, root.node) for root in graph.roots if root.node is not None),
         boxes=len(folded.order),
+        real=len(own.nodes),
         stamp=_stamp(tables, columns),
     )
 
@@ -128,8 +141,8 @@ def _saved_bytes(graph: Graph) -> Numbers:
     return total
 
 
-def _edges(graph: Graph, folded: Folded) -> dict[str, Numbers]:
-    """Edges that lead somewhere, where leaves drawn as boxes are, and the position of every node's box."""
+def _edges(graph: Graph, folded: Folded, own: int) -> dict[str, Numbers]:
+    """Edges among the first `own` that lead somewhere, where leaves drawn as boxes are, and the position of every node's box."""
     number = np.flatnonzero(graph.edge_targets >= 0)
     consumer, producer = graph.edge_sources[number], graph.edge_targets[number]
     place = np.zeros(len(graph.nodes) + len(folded.copies) + 1, np.int64)
@@ -145,8 +158,10 @@ def _edges(graph: Graph, folded: Folded) -> dict[str, Numbers]:
     lost = host[producer] == -1
     at[producer[lost]] = len(folded.order)
     np.minimum.at(at, producer[lost], shown[lost])
+    kept = int(np.searchsorted(number, own))
+    use_edge = use_edge[use_edge < kept]
     slot = graph.edge_output_nrs[number]
-    ends = {"consumer": consumer, "producer": producer, "slot": slot}
+    ends = {"consumer": consumer[:kept], "producer": producer[:kept], "slot": slot[:kept]}
     return {"at": at, **ends, "use_edge": use_edge, "use_at": shown[use_edge]}
 
 

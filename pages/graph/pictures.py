@@ -72,7 +72,7 @@ class Drawable:
     @cached_property
     def index(self) -> GraphIndex:
         prepared = self.prepared
-        return index_of(prepared.graph, prepared.folded, prepared.names, self._kinds())
+        return index_of(prepared.graph, prepared.folded, prepared.names, self._kinds(), prepared.marking.own)
 
     def draw(self, view: GraphView, selected: str) -> tuple[Scene, bytes]:
         """The scene and the same encoded for the canvas."""

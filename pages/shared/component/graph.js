@@ -21,7 +21,6 @@ class GraphView extends Reading {
     this.selected = null;
     this.hovered = null;
     this.found = new Map();
-    this.foundCounts = new Map();
     this.highlight = null; // { boxes: addresses, wires, label } to light, all else dimmed
     this.sentence = "";
     this.pending = null;

@@ -6,12 +6,13 @@ const NO_TABLES = { operation: [], module: [], variable: [], tensor: [], kind: [
 class GraphIndex {
   // `before` is the index of the last picture: of the same graph, what was worked out holds but for its boxes.
   constructor(scene, before) {
-    const { tables = NO_TABLES, roots = [], boxes = 0, stamp = "" } = scene.index ?? {};
+    const { tables = NO_TABLES, roots = [], boxes = 0, real = Infinity, stamp = "" } = scene.index ?? {};
     const column = (name) => scene.columns[name] ?? NO_COLUMN;
     this.scene = scene;
     this.tables = tables;
     this.roots = new Map(roots.map(([name, node]) => [node, name]));
     this.positions = boxes;
+    this.real = real;
     for (const name of Object.keys(NO_TABLES)) this[name] = column(name);
     [this.saved, this.counts, this.at] = [column("saved_bytes"), column("count"), column("at")];
     [this.consumer, this.producer, this.slot] = [column("consumer"), column("producer"), column("slot")];
@@ -45,6 +46,11 @@ class GraphIndex {
 
   isLeaf(node) {
     return this.tables.kind[this.kind[node]].startsWith("leaf ");
+  }
+
+  // Whether only run A has it.
+  isGhost(node) {
+    return node >= this.real;
   }
 
   // The stable address, as engine/figures/fold.py spells it.

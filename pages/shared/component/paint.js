@@ -13,6 +13,7 @@ class Painter extends WirePainter {
     this.wireWords(context, scene, state);
     frames.forEach((box) => this.header(context, scene, box, state));
     if (state.found.size) seen.forEach((box) => state.found.has(box.address) && this.ring(context, box, this.theme.found, 2.5, 3, state));
+    if (state.found.size) solid.forEach((box) => state.found.has(box.address) && box.role === "group" && hitCount(this, context, box, state));
     if (state.highlight) solid.forEach((box) => state.highlight.boxes.has(box.address) && this.ring(context, box, this.theme.primary, 1.6, 1.5, state));
   }
 

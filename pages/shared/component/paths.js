@@ -28,6 +28,7 @@ class Paths {
     const { index } = this;
     const from = this.selected();
     if (!from.length) return this.say("Select a box first.");
+    if (from.every((node) => index.isGhost(node))) return this.say(`${this.named(from)} is only in A: no edge of this graph leads to it.`);
     const { seen } = walk(index, from, "into");
     const roots = [...seen].filter((node) => index.roots.has(node)).map((node) => index.roots.get(node));
     if (!roots.length) return this.say(`No path: nothing that ${this.named(from)} leads to is a traced output.`);
@@ -120,12 +121,11 @@ function walk(index, starts, way) {
 
 function backtrack(index, came, end) {
   const [nodes, edges] = [[end], []];
-  while (came.has(nodes[0])) {
-    const edge = came.get(nodes[0]);
-    edges.unshift(edge);
-    nodes.unshift(index.consumer[edge]);
+  for (let edge = came.get(end); edge !== undefined; edge = came.get(nodes.at(-1))) {
+    edges.push(edge);
+    nodes.push(index.consumer[edge]);
   }
-  return { nodes, edges };
+  return { nodes: nodes.reverse(), edges: edges.reverse() };
 }
 
 // Wires that carry one of these edges. Groups are intervals of the forward order: a pair of boxes has one wire at most.
@@ -147,5 +147,9 @@ function listed(words) {
 }
 
 function plural(count, one, many = `${one}s`) {
-  return `${count.toLocaleString("en").replaceAll(",", "\u202f")} ${count === 1 ? one : many}`;
+  return `${counted(count)} ${count === 1 ? one : many}`;
+}
+
+function counted(count) {
+  return count.toLocaleString("en").replaceAll(",", "\u202f");
 }

@@ -50,7 +50,8 @@ class Reading extends Looking {
   }
 
   lookAt(box, instantly = false) {
-    const { camera, width, height } = this;
+    const { camera, height } = this;
+    const width = this.width - this.search.covers;
     const fitting = Math.min((width - 80) / box.width, (height - 120) / box.height);
     camera.flyTo(camera.centring(box, width, height, Math.min(Math.max(camera.zoom, 0.75), Math.max(0.1, fitting), 1.15)), instantly);
   }

@@ -55,29 +55,31 @@ class Search {
     this.show();
   }
 
-  // `view.found` is what is painted: boxes that show hits; `view.foundCounts` how many each.
+  // `view.found` is what is painted: boxes that show hits, each with their number.
   light() {
     const { index } = this.view;
-    const [found, counts] = [new Map(), new Map()];
-    this.hidden = 0;
+    const found = new Map();
+    this.hidden = this.ghosts = 0;
+    for (const box of this.view.found.values()) box.hits = 0;
     for (const node of this.hits) {
       const boxes = index.boxesOf(node);
       if (!boxes.some((box) => box.role === "node")) this.hidden++;
+      if (index.isGhost(node)) this.ghosts++;
       for (const box of boxes) {
+        box.hits = found.has(box.address) ? box.hits + 1 : 1;
         found.set(box.address, box);
-        counts.set(box.address, (counts.get(box.address) ?? 0) + 1);
       }
     }
-    Object.assign(this.view, { found, foundCounts: counts });
+    this.view.found = found;
   }
 
   words() {
-    const { hits, hidden, problem } = this;
+    const { hits, hidden, ghosts, problem } = this;
     if (problem) return problem;
     if (!this.asked) return "";
     if (!hits.length) return "Nothing found in the whole graph.";
     const listed = hits.length > LISTED_HITS ? `, the first ${LISTED_HITS} listed` : "";
-    return `${plural(hits.length, "node")} found${hidden ? `, ${hidden.toLocaleString("en").replaceAll(",", "\u202f")} in closed groups` : ""}${listed}`;
+    return `${plural(hits.length, "node")} found${hidden ? `, ${counted(hidden)} in closed groups` : ""}${ghosts ? `, ${counted(ghosts)} only in A` : ""}${listed}`;
   }
 
   show() {
@@ -95,7 +97,7 @@ class Search {
     const boxes = index.boxesOf(node);
     const hidden = boxes.every((box) => box.role !== "node");
     const leaf = index.isLeaf(node);
-    const where = [index.moduleOf(node), hidden ? (boxes.length ? `in closed ${boxes[0].title}` : "outside of this picture") : ""];
+    const where = [index.isGhost(node) ? "only in A" : "", index.moduleOf(node), hidden ? (boxes.length ? `in closed ${boxes[0].title}` : "outside of this picture") : ""];
     const row = element("div", "atlas-hit", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
     row.append(
       element("b", "", {}, leaf ? index.variableOf(node) || "unnamed leaf" : index.operationOf(node)),
@@ -144,6 +146,11 @@ class Search {
     row?.scrollIntoView({ block: "nearest" });
   }
 
+  // Pixels at the right that the list covers.
+  get covers() {
+    return this.panel.hidden || !this.view.width || this.view.width < 700 ? 0 : this.panel.offsetWidth + 10;
+  }
+
   open(wanted) {
     if (wanted && !this.list.children.length) this.show();
     this.panel.hidden = !wanted;
@@ -188,7 +195,7 @@ class Search {
     this.foundBox.textContent = `${this.at + 1} of ${this.hits.length}`;
     this.mark();
     const { view } = this;
-    const box = view.index.boxOf(this.hits[this.at]);
+    const box = view.index?.boxOf(this.hits[this.at]);
     if (!box) return;
     view.lookAt(box);
     view.hovered = box;
@@ -205,6 +212,21 @@ class Search {
     this.box.value = "";
     this.run();
   }
+}
+
+// How many hits a closed group hides, on its upper left corner.
+function hitCount(painter, context, box, state) {
+  const size = Math.max(11, 10 / state.zoom);
+  const text = plural(box.hits, "hit");
+  const width = painter.width(context, 650, size, text) + size;
+  context.fillStyle = painter.theme.found;
+  context.beginPath();
+  context.roundRect(box.x - size * 0.4, box.y - size * 0.8, width, size * 1.5, size * 0.75);
+  context.fill();
+  context.fillStyle = painter.theme.background;
+  context.font = painter.font(650, size);
+  context.textBaseline = "middle";
+  context.fillText(text, box.x + size * 0.1, box.y);
 }
 
 function element(tag, name, attributes = {}, text = "") {

@@ -110,7 +110,7 @@ class ModuleTree {
     }
     const name = row.parent?.path ? row.path.slice(row.parent.path.length + 1) : row.path || "model";
     item.append(fold, element("b", "", {}, name), element("span", "atlas-module-type", {}, row.type));
-    item.append(element("span", "atlas-module-note", {}, row.note || `${row.nodes.toLocaleString("en").replaceAll(",", "\u202f")}`));
+    item.append(element("span", "atlas-module-note", {}, row.note || counted(row.nodes)));
     item.classList.toggle("atlas-module-muted", !row.nodes);
     item.title = [`${row.path || "the whole model"}${row.type ? `: ${row.type}` : ""}`, row.note || `${plural(row.nodes, "autograd node")}, saves ${row.saved}`, row.calls > 1 ? `called ${row.calls} times` : "", row.group ? "double click opens or closes its group" : ""].filter(Boolean).join("\n");
     item.onclick = (event) => event.detail < 2 && this.choose(row);
