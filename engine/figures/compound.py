@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import msgspec
 
+from engine.figures.drawings import drawing_of
 from engine.figures.hierarchy import Item
-from engine.figures.layout import lay_out
 from engine.figures.level import Curve, Drawing, Level, Link
 
 PAD_X = 14.0
@@ -44,8 +44,8 @@ class _Frame:
     def __init__(self) -> None:
         self.index: dict[str, int] = {}
         self.links: dict[tuple[str, str, str], int] = {}
-        self.ports_in: dict[str, None] = {}
-        self.ports_out: dict[str, None] = {}
+        self.ports_in: dict[str, tuple[int, int, str]] = {}
+        self.ports_out: dict[str, tuple[int, int, str]] = {}
         self.order: list[str] = []
         self.sizes: dict[str, Size] = {}
         self.drawing = Drawing((), (), (), 0.0, 0.0, (), 0)
@@ -61,11 +61,13 @@ def compose(
     wires: Sequence[tuple[Item, Item]],
     size_of: Callable[[Item], Size],
     header_of: Callable[[Item], float],
-    aspect: float = 1.7,
-    backward: bool = False,
+    aspect: float,
+    backward: bool,
+    deadline: Callable[[], None],
 ) -> Picture:
     """Lay out everything visible. `wires` join visible boxes, source before target; `header_of` is a title's width.
 
+    `deadline` is called now and then, and may raise to give up.
     `backward` turns the page by 180 degrees: the loss on top and every curve from the loss towards the leaves.
     """
     parents = visible_parents(root, opened)
@@ -73,7 +75,7 @@ def compose(
     lines = _lines(wires)
     routes = [_route(frames, parents, line, *wire) for line, wire in zip(lines, wires, strict=True)]
     for group in reversed(_open_groups(root, opened)):
-        _lay_out_frame(group, frames, size_of, aspect)
+        _lay_out_frame(group, frames, size_of, aspect, deadline)
         frame = frames[group.address]
         inner = max(frame.drawing.width, header_of(group) - 2 * PAD_X if group is not root else 0.0)
         size = (inner + 2 * PAD_X, frame.drawing.height + HEADER + FOOTER)
@@ -124,13 +126,16 @@ def _route(frames: dict[str, _Frame], parents: Mapping[str, Item], line: str, so
     while len(up) > 1 and len(down) > 1 and up[-2] is down[-2]:
         up.pop()
         down.pop()
+    ahead, back = (source.first, target.first, line), (target.first, source.first, line)
     steps: list[Step] = []
     for inner, group in pairwise(up[:-1]):
-        frames[group.address].ports_out[line] = None
+        ports = frames[group.address].ports_out
+        ports[line] = min(back, ports.get(line, back))
         steps.append((group.address, (line, inner.address, f"out\0{line}")))
     steps.append((up[-1].address, (line, up[-2].address, down[-2].address)))
     for group, inner in pairwise(reversed(down[:-1])):
-        frames[group.address].ports_in[line] = None
+        ports = frames[group.address].ports_in
+        ports[line] = min(ahead, ports.get(line, ahead))
         steps.append((group.address, (line, f"in\0{line}", inner.address)))
     for address, key in steps:
         frames[address].links.setdefault(key, len(frames[address].links))
@@ -142,16 +147,20 @@ def _lay_out_frame(
     frames: dict[str, _Frame],
     size_of: Callable[[Item], Size],
     aspect: float,
+    deadline: Callable[[], None],
 ) -> None:
     frame = frames[group.address]
-    ports_in, ports_out = [f"in\0{p}" for p in frame.ports_in], [f"out\0{p}" for p in frame.ports_out]
+    ports_in = [f"in\0{line}" for line in sorted(frame.ports_in, key=frame.ports_in.__getitem__)]
+    ports_out = [f"out\0{line}" for line in sorted(frame.ports_out, key=frame.ports_out.__getitem__)]
     for child in group.children:
         if child.address not in frame.sizes:
             frame.sizes[child.address] = size_of(child)
     frame.order = [*ports_in, *(child.address for child in group.children), *ports_out]
     frame.index = {name: number for number, name in enumerate(frame.order)}
+    ends = {key: (frame.index[key[1]], frame.index[key[2]]) for key in frame.links}
+    frame.links = {key: number for number, key in enumerate(sorted(frame.links, key=lambda key: (ends[key], key[0])))}
     bundles: dict[str, int] = {}
-    links = [
+    links = tuple(
         Link(
             frame.index[start],
             frame.index[end],
@@ -160,15 +169,16 @@ def _lay_out_frame(
             bundles.setdefault(line, len(bundles)),
         )
         for line, start, end in frame.links
-    ]
-    frame.drawing = lay_out(
+    )
+    frame.drawing = drawing_of(
         Level(
-            [frame.sizes.get(name, (0.0, 0.0)) for name in frame.order],
+            tuple(frame.sizes.get(name, (0.0, 0.0)) for name in frame.order),
             links,
             frozenset(range(len(ports_in))),
             frozenset(range(len(frame.order) - len(ports_out), len(frame.order))),
             aspect,
-        )
+        ),
+        deadline,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 import msgspec
 import numpy as np
@@ -74,6 +75,12 @@ class Labels:
         for root in graph.roots:
             if root.node is not None:
                 self._outputs.setdefault(root.node, []).append(root.name)
+
+    def seen_from(self, around: dict[str, str]) -> Labels:
+        """The same words, with module paths as seen from the open frame around each visible box."""
+        found = copy(self)
+        found.around = around
+        return found
 
     def members(self, item: Item) -> tuple[int, ...]:
         """Node ids a box stands for: boxes inside, what they absorbed, and their leaves."""

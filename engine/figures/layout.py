@@ -6,7 +6,7 @@ chains are broken into columns, read like a page: down, then on to the next. Det
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from engine.figures.columns import break_columns, draw_curves
@@ -32,14 +32,23 @@ class _Work:
         self.chains: list[list[int]] = []
 
 
-def lay_out(level: Level) -> Drawing:
-    """Positions and curves for one level. 2,000 items take about 0.2 s."""
+def _no_limit() -> None:
+    """Go on."""
+
+
+def lay_out(level: Level, deadline: Callable[[], None] = _no_limit) -> Drawing:
+    """Positions and curves for one level. 2,000 items take about 0.2 s.
+
+    `deadline` is called before every row of every sweep, and may raise to give up.
+    """
     if not level.sizes:
         return Drawing((), (), (), 0.0, 0.0, (), 0)
+    deadline()
     layer = assign_layers(level)
     work = _with_bends(level, layer)
-    _order(work)
-    x = _place(work, _spread(level, work))
+    deadline()
+    _order(work, deadline)
+    x = _place(work, deadline)
     return _draw(level, work, x)
 
 
@@ -113,7 +122,7 @@ def _join(work: _Work, upper: int, upper_dx: float, lower: int, lower_dx: float)
     work.above[lower].append((upper, -shift))
 
 
-def _order(work: _Work) -> None:
+def _order(work: _Work, deadline: Callable[[], None]) -> None:
     """Barycentre sweeps, keeping the order with fewest crossings."""
     place = [0.0] * len(work.layer)
     for row in work.rows:
@@ -125,16 +134,17 @@ def _order(work: _Work) -> None:
         if best == 0:
             break
         down = sweep % 2 == 0
-        _sweep(work, place, down)
+        _sweep(work, place, down, deadline)
         found = crossings(work.rows, work.below, place)
         if found < best:
             best, best_rows = found, [list(row) for row in work.rows]
     work.rows = best_rows
 
 
-def _sweep(work: _Work, place: list[float], down: bool) -> None:
+def _sweep(work: _Work, place: list[float], down: bool, deadline: Callable[[], None]) -> None:
     neighbours = work.above if down else work.below
     for row in work.rows if down else reversed(work.rows):
+        deadline()
         if len(row) > 1:
             wanted = {
                 v: sum(place[n] + dx * 1e-4 for n, dx in neighbours[v]) / len(neighbours[v])
@@ -196,7 +206,7 @@ def _spread(level: Level, work: _Work) -> list[float]:
     return offsets
 
 
-def _place(work: _Work, offsets: list[float]) -> list[float]:
+def _place(work: _Work, deadline: Callable[[], None]) -> list[float]:
     """x of every vertex: start packed, then pull each layer towards its neighbours without overlap."""
     x = [0.0] * len(work.layer)
     for row in work.rows:
@@ -211,6 +221,7 @@ def _place(work: _Work, offsets: list[float]) -> list[float]:
     for sweep in range(sweeps):
         both = sweep >= sweeps - 2
         for row in work.rows if sweep % 2 == 0 else reversed(work.rows):
+            deadline()
             _pull(work, row, x, sweep % 2 == 0, both)
     return x
 

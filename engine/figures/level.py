@@ -15,6 +15,10 @@ Curve = tuple[float, ...]
 """x0, y0, then cubic Bezier segments: c1x, c1y, c2x, c2y, x, y each."""
 
 
+class OutOfTime(Exception):
+    """A layout was not done inside its limit."""
+
+
 class Link(msgspec.Struct, frozen=True):
     """An edge between items `source` < `target`; `source_dx` is the offset of its start from the item's centre.
 

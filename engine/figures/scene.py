@@ -18,11 +18,12 @@ from engine.figures.index import GraphIndex
 from engine.figures.labels import Labels, Marker, Text
 from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
+from engine.figures.notes import notes_of, summary_of
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
-from engine.figures.units import format_count, shorten
+from engine.figures.units import format_count
 from engine.figures.view import GraphView
-from engine.figures.wires import Bundle, Wired, output_numbers, wire_lines, wire_note
+from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
 from engine.graph.spec import Graph, ModuleCall
 
 
@@ -163,10 +164,10 @@ def prepare(
 
 def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
     """The picture of a prepared graph; `view` folds as the one it was prepared with, `selected` is shown first."""
-    graph, labels, removed = prepared.graph, prepared.labels, prepared.removed
+    graph, removed = prepared.graph, prepared.removed
     root = inside(prepared.tree, view.inside) or prepared.tree
-    arranged = arrange(graph, prepared.folded, labels, root, view)
-    opened, visible, picture = arranged.opened, arranged.visible, arranged.picture
+    arranged = arrange(prepared.labels, root, view)
+    opened, visible, picture, labels = arranged.opened, arranged.visible, arranged.picture, arranged.labels
     closed = [item for item in visible if item.address not in opened]
     norms = gradient_norms(graph, labels, visible, prepared.gradients) if prepared.gradients else {}
     colouring = choose_colours(graph, labels, closed, view.colour_by, norms)
@@ -185,8 +186,8 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         edges_total=len(graph.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=tuple(removed.get("", ())),
-        notes=(*_notes(graph, view, arranged.refused), *_around(view, root is not prepared.tree, arranged.wired)),
-        summary=_summary(graph, boxes),
+        notes=notes_of(graph, view, arranged, root is not prepared.tree),
+        summary=summary_of(graph, [box.role for box in boxes]),
         members=MembersByAddress(labels.nodes, {item.address: item for item in visible}, prepared.names),
         selected=selected,
         modules=prepared.modules,
@@ -211,7 +212,7 @@ def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
     content = {"fields": fields} | {name: getattr(scene, name) for name in names}
     if index is None:
         return pack(content)
-    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "real": index.real, "stamp": index.stamp}
+    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "stamp": index.stamp}
     return pack(content | {"index": told}, index.columns)
 
 
@@ -281,34 +282,3 @@ def _wires(
         said = output_numbers(bundle), shape_label(graph, bundle)
         wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark, *said))
     return tuple(wires)
-
-
-def _notes(graph: Graph, view: GraphView, refused: int) -> tuple[str, ...]:
-    notes = list(graph.notes)
-    notes += [f"{root.name}: {root.note}" for root in graph.roots if root.node is None and root.note]
-    if refused:
-        limit = max(view.ceiling_boxes, view.maximum_boxes)
-        notes.append(f"{refused} more groups stay closed: at most {limit} boxes are drawn. Close some first.")
-    return tuple(notes)
-
-
-def _around(view: GraphView, found: bool, wired: Wired) -> tuple[str, ...]:
-    """What a picture of one group's inside leaves out."""
-    if not view.inside:
-        return ()
-    if not found:
-        return (f"There is no group {shorten(view.inside, 80)} in this graph; all of it is drawn.",)
-    crossing = f"{format_count(wired.entering)} edges that enter it and {format_count(wired.leaving)} that leave it"
-    return (f"Only the inside of {shorten(view.inside, 80)} is drawn, without {crossing}.",)
-
-
-def _summary(graph: Graph, boxes: tuple[Box, ...]) -> str:
-    if not graph.nodes:
-        why = next((root.note for root in graph.roots if root.note), "no output has a grad_fn")
-        return f"nothing to draw: {why}"
-    groups = sum(box.role == "group" for box in boxes)
-    nodes = sum(box.role == "node" for box in boxes)
-    return (
-        f"Autograd graph of {len(graph.nodes)} nodes and {len(graph.edges)} edges, "
-        f"drawn as {nodes} operations and {groups} closed groups"
-    )
