@@ -212,7 +212,7 @@ def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
     content = {"fields": fields} | {name: getattr(scene, name) for name in names}
     if index is None:
         return pack(content)
-    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "stamp": index.stamp}
+    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "real": index.real, "stamp": index.stamp}
     return pack(content | {"index": told}, index.columns)
 
 
