@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from engine.models.spec import Expression, Gpt, LinearStack, Mlp, ModelSpec, Recurrent, ResNet, TiedLoop, TwoTower
+from engine.models.spec import (
+    Chain,
+    Expression,
+    Gpt,
+    LinearStack,
+    Mlp,
+    ModelSpec,
+    Recurrent,
+    ResNet,
+    TiedLoop,
+    TwoTower,
+)
 from pages.shared.presets import Preset
 
 PRESETS = (
@@ -101,5 +112,39 @@ PRESETS = (
         "About 13 nodes per step, all on one chain: this depth is what vanishing gradients travel through, "
         "and what makes recursive graph tools fail.",
         ModelSpec(architecture=Recurrent(cell="lstm", steps=200)),
+    ),
+    Preset(
+        "What is in 100,000 nodes?",
+        "100,000 sines one after the other. Predict how many bytes backward keeps, and how small the gradient at the "
+        "far end of the chain has become.",
+        "Every sine saves its input, 128 B each: 12.2 MiB. The chain is one box that opens down to single nodes, and "
+        "the search reads all of them. The gradient is small but not 0: it is a product of 100,000 cosines, and the "
+        "values shrink so slowly that most of these are almost 1. Set *function* to neg: nothing is saved.",
+        ModelSpec(architecture=Chain(operations=100_000)),
+    ),
+    Preset(
+        "Where does this parameter's gradient come from?",
+        "The bias of the first layer is selected. Predict how many ways its gradient comes back from the loss.",
+        "Press *path to the root* above the picture. At every residual sum the gradient arrives both through the layer "
+        "and around it: each of the three blocks behind doubles the ways, 8 in all. The link holds the selected "
+        "node, so a colleague who opens it sees the same one.",
+        ModelSpec(architecture=Mlp(layers=4, depth=4, in_features=64)),
+        settings={"node": "layers.0.linear.bias/AccumulateGrad#0"},
+    ),
+    Preset(
+        "Which module keeps the most?",
+        "Explicit attention over 128 tokens, four heads. Predict: attention or the MLP?",
+        "Attention, by its scores: softmax keeps 128 x 128 numbers per head and example, which grow with the square of "
+        "the sequence. Set *attention* to sdpa and they are gone; then the MLPs are the darkest boxes.",
+        ModelSpec(architecture=Gpt(layers=4, sequence=128, attention="explicit")),
+        settings={"colour": "saved bytes"},
+    ),
+    Preset(
+        "Which layers got the smallest gradients?",
+        "Sixteen layers without a residual connection. Predict where the gradients are smallest, and by how much.",
+        "At the input: every layer that backward passes through takes its share, and the first gets a gradient 100,000 "
+        "times smaller than the last. Switch *residual* on: the sum hands the gradient on as it is.",
+        ModelSpec(architecture=Mlp(layers=16, depth=16, residual=False)),
+        settings={"colour": "gradient norm"},
     ),
 )

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from engine import run
+from engine.figures.saved_by_module import bytes_by_path
 from engine.graph.spec import GraphSpec, Traced
 from engine.models.spec import ModelSpec
 from pages.graph.autograd_graph_presets import PRESETS
@@ -122,3 +123,66 @@ def test_two_fifths_of_gpt2_are_views() -> None:
 def test_lstm_makes_thirteen_nodes_a_step() -> None:
     of = traced("An LSTM over 200 steps: how deep is its graph?")
     assert 12 < len(of.graph.nodes) / 200 < 14
+
+
+def test_every_sine_saves_its_input_and_neg_nothing() -> None:
+    question = "What is in 100,000 nodes?"
+    wanted = MODELS[question].architecture
+    assert wanted.operations * 4 * 8 * 4 == 12.8e6  # batch 4, width 8, 4 bytes; 12.2 MiB
+    short = msgspec.structs.replace(wanted, operations=3000)
+    sine = traced(question, architecture=short)
+    neg = traced(question, architecture=msgspec.structs.replace(short, function="neg"))
+    assert {sum(slot.bytes for slot in node.saved) for node in sine.graph.nodes if node.name == "SinBackward0"} == {128}
+    assert not any(node.saved for node in neg.graph.nodes if node.name == "NegBackward0")
+    norms = {leaf.name: leaf.grad_norm for leaf in sine.leaves}
+    assert 0 < norms["start.weight"] < 1
+
+
+def test_the_selected_bias_is_there_and_every_block_doubles_the_ways_to_it() -> None:
+    question = "Where does this parameter's gradient come from?"
+    preset = next(preset for preset in PRESETS if preset.question == question)
+    graph = traced(question).graph
+    variable, _, operation = preset.settings["node"].rpartition("/")
+    (leaf,) = [node.id for node in graph.nodes if node.variable == variable]
+    assert operation == "AccumulateGrad#0"
+    assert count_ways(graph, leaf) == 2**3
+
+
+def count_ways(graph, leaf: int) -> int:
+    """Paths from the loss to a leaf, by adding up over every node's consumers."""
+    consumers: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            consumers.setdefault(edge.target, []).append(edge.source)
+
+    @cache
+    def ways(node: int) -> int:
+        return 1 if node == graph.roots[0].node else sum(ways(user) for user in consumers[node])
+
+    return ways(leaf)
+
+
+def test_attention_keeps_the_most_until_its_scores_are_gone() -> None:
+    question = "Which module keeps the most?"
+    explicit = bytes_by_path(traced(question).graph)
+    fused = bytes_by_path(
+        traced(question, architecture=msgspec.structs.replace(MODELS[question].architecture, attention="sdpa")).graph
+    )
+    assert most(explicit, "blocks.0") == "blocks.0.attention"
+    assert most(fused, "blocks.0").startswith("blocks.0.mlp")
+
+
+def most(kept, block: str) -> str:
+    return max((path for path in kept if path.startswith(block)), key=lambda path: sum(kept[path].values()))
+
+
+def test_gradients_shrink_towards_the_input_unless_a_residual_hands_them_on() -> None:
+    question = "Which layers got the smallest gradients?"
+    residual = msgspec.structs.replace(MODELS[question].architecture, residual=True)
+    without, with_it = (
+        {leaf.name: leaf.grad_norm for leaf in of.leaves}
+        for of in (traced(question), traced(question, architecture=residual))
+    )
+    first, last = "layers.0.linear.weight", "layers.15.linear.weight"
+    assert without[last] > 5e4 * without[first]
+    assert with_it[last] < 20 * with_it[first]
