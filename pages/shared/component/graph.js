@@ -125,8 +125,8 @@ class GraphView extends Reading {
       atlasZoom: camera.zoom.toFixed(3),
       atlasSelected: this.selected ?? "",
       atlasFound: String(this.found.size),
-      atlasHits: String(this.search.hits.length),
-      atlasPath: this.highlight?.label ?? this.sentence,
+      atlasHitCount: String(this.search.hits.length),
+      atlasPathWords: this.highlight?.label ?? this.sentence,
       atlasTheme: this.theme.dark ? "dark" : "light",
       atlasPlaces: JSON.stringify(places),
     });
