@@ -17,6 +17,7 @@ import msgspec
 from engine.figures.index import index_of
 from engine.figures.node_facts import SLOT_COLUMNS, NodeFacts, node_facts, node_word
 from engine.figures.scene import Box, Prepared, Scene, draw, encode_scene
+from engine.figures.units import format_bytes
 from engine.figures.view import GraphView
 from engine.graph.spec import Edge, Graph, Leaf
 
@@ -63,7 +64,7 @@ def embed(
         packed = compressed(encode_scene(msgspec.structs.replace(drawn, modules=())))
         size += len(packed)
         if size > limits.bytes:
-            left_out = _reason(f"{limits.bytes / 1e6:.0f} MB")
+            left_out = _reason(format_bytes(limits.bytes))
             break
         inside[address] = len(pictures)
         pictures.append(packed)

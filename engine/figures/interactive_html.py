@@ -83,14 +83,15 @@ def _page(canvas: Canvas, embedded: Embedded, said: Mapping[str, object]) -> str
 
 
 def _code(canvas: Canvas) -> str:
-    """One classic script in strict mode, with names of its own."""
+    """One classic script in strict mode; the canvas gives its entry point and its views, and keeps its other names."""
     if len(ENTRY.findall(canvas.scripts)) != 1:
         raise ValueError(
             f"Canvas.scripts must hold one `export default`, the entry point; received "
             f"{len(ENTRY.findall(canvas.scripts))}. Pass all scripts of the canvas, joined in order of use."
         )
-    body = f"{ENTRY.sub('const drawGraph = ', canvas.scripts)}\n{canvas.standalone}"
-    code = f'(() => {{\n"use strict";\n{body}\n}})();'.replace("\r\n", "\n")
+    entry = ENTRY.sub("const drawGraph = ", canvas.scripts)
+    drawing = f"const {{ drawGraph, instances }} = (() => {{\n{entry}\nreturn {{ drawGraph, instances }};\n}})();"
+    code = f'(() => {{\n"use strict";\n{drawing}\n{canvas.standalone}\n}})();'.replace("\r\n", "\n")
     if BREAKS_OUT.search(code):
         raise ValueError("Canvas.scripts must not hold `<script`, `</script` or `<!--`. Write them in two parts.")
     return code

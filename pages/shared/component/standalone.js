@@ -4,6 +4,7 @@ class StandalonePage {
   constructor(data) {
     const part = (name) => document.querySelector(`[data-page-${name}]`);
     this.data = data;
+    this.insides = new Map(Object.entries(data.inside)); // a module may be called "constructor"
     this.picture = part("picture");
     this.trail = part("trail");
     this.said = part("said");
@@ -61,7 +62,7 @@ class StandalonePage {
 
   // A group opens onto its own picture, in the place of this one.
   async inside(address) {
-    const number = this.data.inside[address];
+    const number = this.insides.get(address);
     if (number === undefined) return this.refuse();
     if (address === this.here.address) return this.say("This is its inside.");
     this.leave();
@@ -100,13 +101,13 @@ class StandalonePage {
   }
 
   wayTo(number) {
-    const address = Object.keys(this.data.inside).find((one) => this.data.inside[one] === number);
+    const [address] = [...this.insides].find(([, one]) => one === number);
     return [{ address, number }];
   }
 
   // From the words beside the picture: a group's inside, or a node wherever it is drawn.
   async open(address) {
-    if (address in this.data.inside && !this.facts.byAddress.has(address)) return this.inside(address);
+    if (this.insides.has(address) && !this.facts.byAddress.has(address)) return this.inside(address);
     const { view } = this;
     let shown = view.scene.byAddress.get(address) ?? view.ownerOf(address) ?? this.holder(address);
     if (!shown) {
