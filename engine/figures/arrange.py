@@ -61,7 +61,7 @@ def _automatic(labels: Labels, root: Item, view: GraphView, clock: Clock) -> Arr
     arranged, overrun, limit_s = None, 0, AUTOMATIC_S
     deadline = Deadline(limit_s, clock)
     for share in SHARES:
-        opened = expand_automatically(root, max(1, int(view.maximum_boxes * share)))
+        opened = expand_automatically(root, max(1, int(view.maximum_boxes * share)), labels.differing)
         if arranged is None or opened != arranged.opened:
             try:
                 arranged = _place(labels, root, view, opened, deadline)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
+from functools import cached_property
 
 import msgspec
 import numpy as np
 
 from engine.figures.fold import Folded, box_kind, is_leaf, leaf_kind, leaf_name, operation_name
 from engine.figures.hierarchy import Item
+from engine.figures.marking import Marking, counts_line
 from engine.figures.members import Members
 from engine.figures.slots import (
+    dropped_line,
     empty_slots,
     modified_line,
     modified_slots,
     modified_tips,
     order_matters,
+    saved_by,
     unused_line,
     unused_outputs,
 )
@@ -30,6 +33,8 @@ SMALL = 6.6
 MINIMUM, MAXIMUM = 96.0, 250.0
 MARKERS = 4
 """Leaf markers shown in full on one box."""
+CHANGES = 2
+"""Differences to run A told in a box; the rest is in its tooltip and details."""
 
 
 class Marker(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -61,9 +66,10 @@ class Labels:
     """Words for the boxes of one folded graph; every box is worked out once."""
 
     def __init__(
-        self, graph: Graph, folded: Folded, names: list[str], types: dict[str, str], added: frozenset[int]
+        self, graph: Graph, folded: Folded, names: list[str], types: dict[str, str], marking: Marking | None = None
     ) -> None:
-        self.graph, self.folded, self.names, self.types, self.added = graph, folded, names, types, added
+        self.graph, self.folded, self.names, self.types = graph, folded, names, types
+        self.marking = marking or Marking(graph)
         self._texts: dict[tuple[str, bool, str], Text] = {}
         self.nodes = Members(graph, folded)
         self.around: dict[str, str] = {}
@@ -86,12 +92,19 @@ class Labels:
         """Node ids a box stands for: boxes inside, what they absorbed, and their leaves."""
         return tuple(self.nodes.of(item).tolist())
 
+    @cached_property
+    def differing(self) -> list[int]:
+        """For every position of the forward order how many boxes before it differ from run A; empty without A."""
+        return self.marking.before(self.nodes.by_position) if self.marking.compared else []
+
     def mark(self, item: Item) -> str:
-        """ "added" when nothing in the box has a partner in run A, for a group also with some; else "modified"."""
+        """How the box differs from run A ("added", "removed", "changed"); else "modified" or ""."""
         if item.first >= item.last:
             return ""
-        if self.added and (any if item.children else all)(i in self.added for i in self.nodes.boxes(item)):
-            return "added"
+        ids = self.nodes.of(item)
+        mark = self.marking.group(ids, item.path) if item.kids else self.marking.box(ids)
+        if mark:
+            return mark
         return "modified" if self._modified and not self._modified.isdisjoint(self.members(item)) else ""
 
     def text(self, item: Item, is_open: bool) -> Text:
@@ -114,16 +127,17 @@ class Labels:
         path = relative(node.module, self.around.get(item.address, ""))
         lines = [shorten(path, 34)] if path else []
         lines += [" · ".join(facts)] if facts else []
-        lines += [_dropped(dropped)] if dropped else []
+        lines += [dropped_line(dropped)] if dropped else []
         modified = len(modified_slots([node, *absorbed]))
         lines += [modified_line(modified)] if modified else []
         lines += [unused_line(self._unused[node.id])] if node.id in self._unused else []
+        lines += [shorten(word, 34) for word in self.marking.words([node.id])[:CHANGES]]
         leaves = self._markers(node)
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         title = shorten(operation_name(node.name), 30)
         return Text(
             title=title,
-            kind=box_kind(node),
+            kind="removed" if self.marking.is_ghost(node.id) else box_kind(node),
             lines=tuple(lines),
             leaves=leaves,
             saved_bytes=saved,
@@ -159,7 +173,10 @@ class Labels:
             slots = ", ".join(map(str, use.slots))
             text = f"{slots + ': ' if numbered else ''}{shorten(short, 18)} {shape}".strip()
             tip += f", input {slots}" if slots else ""
-            found.append((use.slots[0], Marker(self.names[leaf.id], text, use.kind, tip, room_for(text))))
+            mark = self.marking.of(leaf.id)
+            kind = mark if mark in ("added", "removed") else use.kind
+            tip += f", {mark} since A" if mark else ""
+            found.append((use.slots[0], Marker(self.names[leaf.id], text, kind, tip, room_for(text))))
         return tuple(marker for _, marker in sorted(found, key=lambda entry: entry[0]))
 
     def _leaf_box(self, node: Node) -> Text:
@@ -168,7 +185,7 @@ class Labels:
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         return Text(
             title=title,
-            kind=leaf_kind(node, {}),
+            kind="removed" if self.marking.is_ghost(node.id) else leaf_kind(node, {}),
             lines=tuple(lines),
             leaves=(),
             saved_bytes=0,
@@ -180,25 +197,28 @@ class Labels:
         )
 
     def _group(self, item: Item, is_open: bool) -> Text:
-        ids = self.nodes.of(item)
+        everything = self.nodes.of(item)
+        counts = self.marking.counts(everything, item.path)
+        ids = everything[everything < self.marking.real]
         sums, leaves = self.nodes.sums(ids), int(self.nodes.is_leaf[ids].sum())
         saved, dropped = sums.saved_bytes, sums.dropped
         facts = [f"{format_count(len(ids))} nodes"]
         facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
         held = [f"saves {format_bytes(saved)}"] if saved else []
-        lines = [" · ".join(facts), *held, *([_dropped(dropped)] if dropped else [])]
+        lines = [" · ".join(facts), *held, *([dropped_line(dropped)] if dropped else [])]
         lines += [modified_line(sums.modified)] if sums.modified else []
+        lines += [counts_line(counts) or "same as A"] if self.marking.compared else []
         title = self._group_title(item)
         outputs = tuple(shorten(name, 40) for name in self._outputs_in(ids))
         inside = self.nodes.operations(ids)[:12]
         held_ops = ", ".join(f"{count} {shorten(operation_name(name), 40)}" for name, count in inside)
         width, height = size_for(title, lines, (), outputs)
         if is_open:
-            lines = [facts[0], *held]
+            lines = [facts[0], *held, *([counts_line(counts)] if counts else [])]
             width = TITLE * len(title) + SMALL * len(" · ".join(lines)) + 64
         return Text(
             title=title,
-            kind="module",
+            kind="module" if ids.size else "removed",
             lines=tuple(lines),
             leaves=(),
             saved_bytes=saved,
@@ -218,22 +238,6 @@ class Labels:
         """A module the way `print(model)` names it: "attention: Attention"."""
         kind = self.types.get(item.typed, "") if item.typed else ""
         return shorten(f"{item.title}: {kind}" if kind else item.title, 32)
-
-
-def saved_by(nodes: Iterable[Node]) -> tuple[int, int]:
-    """(bytes kept alive, each storage once; slots dropped by a hook)."""
-    storages: dict[int, int] = {}
-    loose = dropped = 0
-    for node in nodes:
-        for slot in node.saved:
-            dropped += slot.dropped
-            if slot.dropped or slot.unavailable:
-                continue
-            if slot.storage_id is None:
-                loose += slot.bytes
-            else:
-                storages[slot.storage_id] = slot.storage_bytes
-    return sum(storages.values()) + loose, dropped
 
 
 def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: tuple[str, ...]) -> tuple[float, float]:
@@ -273,10 +277,6 @@ def marker_rows(leaves: tuple[Marker, ...], room: float) -> int:
 
 def _tensor(shape: tuple[int, ...] | None, dtype: str) -> str:
     return f"{format_shape(shape)} {dtype.removeprefix('torch.')}"
-
-
-def _dropped(slots: int) -> str:
-    return f"{slots} {'slot' if slots == 1 else 'slots'} dropped"
 
 
 def relative(module: str, frame: str) -> str:

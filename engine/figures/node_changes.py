@@ -111,9 +111,9 @@ def _owner(slot: Saved) -> str:
 
 def _origin(slot: Saved) -> str:
     if not slot.owner:
-        return "a tensor without grad_fn"
+        return "unrecorded"
     intermediate = slot.owner_kind == "intermediate"
-    return f"result of {operation_name(shorten(_owner(slot), 40))}" if intermediate else shorten(slot.owner, 40)
+    return f"{operation_name(shorten(_owner(slot), 30))} output" if intermediate else shorten(slot.owner, 30)
 
 
 def _writes(slot: Saved) -> int:

@@ -9,19 +9,19 @@ import msgspec
 
 from engine.figures.arrange import arrange
 from engine.figures.colours import Colour, Colouring, choose_colours, gradient_norms
+from engine.figures.comparison import Compared
 from engine.figures.compound import Picture
-from engine.figures.difference import removed_per_group, unmatched
 from engine.figures.edge_labels import shape_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, groups_of, inside
 from engine.figures.index import GraphIndex
 from engine.figures.labels import Labels, Marker, Text
+from engine.figures.marking import Marking, Part
 from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
 from engine.figures.notes import notes_of, summary_of
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
-from engine.figures.units import format_count
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
 from engine.graph.spec import Graph, ModuleCall
@@ -31,7 +31,7 @@ class Box(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One rectangle. `role`: node, group (closed) or frame (open); `x`, `y` its top left corner; `colour` an index.
 
     `lines` are small print under `title`, `leaves` one marker per use of a leaf, `outputs` names of traced outputs,
-    `empty` the numbers of empty slots, `mark` "added", "removed" (something inside is gone since A) or "".
+    `empty` the numbers of empty slots, `mark` "added", "removed", "changed" (against A), "modified" or "".
     `first` and `last` (exclusive) are positions in the forward order of boxes, `changes` what differs from run A in
     words, `gradient_norm` the norm of what its leaves received, where known.
     """
@@ -81,7 +81,8 @@ class Wire(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """Everything to draw. Frames come first in `boxes`, outermost first; `members` maps addresses to node ids.
 
-    `selected` is the address a link points at, `modules` the module tree in the order of the model.
+    `selected` is the address a link points at, `modules` the module tree in the order of the model. Against a run A,
+    `removed` are addresses there of nodes that only A has, `ghosts` maps addresses of boxes to such nodes' ids in A.
     """
 
     boxes: tuple[Box, ...]
@@ -102,20 +103,21 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     members: Mapping[str, tuple[int, ...]]
     selected: str = ""
     modules: tuple[ModuleRow, ...] = ()
+    ghosts: Mapping[str, tuple[int, ...]] = {}
 
 
 def build_scene(
     graph: Graph,
     view: GraphView | None = None,
     *,
-    pinned: Graph | None = None,
+    compared: Compared | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
     modules: Sequence[ModuleCall] = (),
     selected: str = "",
     gradients: Mapping[str, float | None] | None = None,
 ) -> Scene:
-    """Draw `graph` as `view` asks; `pinned` is run A to mark added and removed nodes against.
+    """Draw `graph` as `view` asks; `compared` are its differences to run A, which are then marked.
 
     `types` maps module paths to class names, `kinds` leaf names to owner kinds, `gradients` leaf
     names to norms of what they received. `modules` are the model's,
@@ -123,21 +125,24 @@ def build_scene(
     """
     view = view or GraphView()
     return draw(
-        prepare(graph, view, pinned=pinned, types=types, kinds=kinds, modules=modules, gradients=gradients),
+        prepare(graph, view, compared=compared, types=types, kinds=kinds, modules=modules, gradients=gradients),
         view,
         selected,
     )
 
 
 class Prepared(NamedTuple):
-    """What pictures of one graph share however they are opened: boxes, addresses, tree and words."""
+    """What pictures of one graph share however they are opened: boxes, addresses, tree and words.
+
+    Against a run A `graph` also has the nodes that only A has (`Marking`).
+    """
 
     graph: Graph
     folded: Folded
     names: list[str]
     tree: Item
     labels: Labels
-    removed: dict[str, tuple[str, ...]]
+    marking: Marking
     modules: tuple[ModuleRow, ...]
     gradients: Mapping[str, float | None]
 
@@ -146,7 +151,7 @@ def prepare(
     graph: Graph,
     view: GraphView,
     *,
-    pinned: Graph | None = None,
+    compared: Compared | None = None,
     types: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
     modules: Sequence[ModuleCall] = (),
@@ -154,24 +159,27 @@ def prepare(
 ) -> Prepared:
     """The part of `build_scene` that does not depend on what is open, `inside`, colours or direction."""
     toggles = FoldToggles(view.fold_leaves, view.fold_transposes, view.fold_views, view.fold_copies)
-    folded = fold(graph, toggles, kinds)
-    names = addresses(graph, folded.keys)
-    tree = _tree(graph, folded, names, view)
-    labels = Labels(graph, folded, names, dict(types or {}), unmatched(graph, pinned, names))
+    marking = Marking(graph, compared, view.show_removed)
+    drawn = marking.graph
+    folded = fold(drawn, toggles, kinds)
+    names = marking.addresses or addresses(drawn, folded.keys)
+    tree = _tree(drawn, folded, names, view, marking.marks)
+    labels = Labels(drawn, folded, names, dict(types or {}), marking)
     rows = with_groups(module_rows(graph, modules), groups_of(tree).values())
-    return Prepared(graph, folded, names, tree, labels, removed_per_group(graph, pinned, names), rows, gradients or {})
+    return Prepared(drawn, folded, names, tree, labels, marking, rows, gradients or {})
 
 
 def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
     """The picture of a prepared graph; `view` folds as the one it was prepared with, `selected` is shown first."""
-    graph, removed = prepared.graph, prepared.removed
+    graph, marking = prepared.graph, prepared.marking
     root = inside(prepared.tree, view.inside) or prepared.tree
     arranged = arrange(prepared.labels, root, view)
     opened, visible, picture, labels = arranged.opened, arranged.visible, arranged.picture, arranged.labels
     closed = [item for item in visible if item.address not in opened]
     norms = gradient_norms(graph, labels, visible, prepared.gradients) if prepared.gradients else {}
     colouring = choose_colours(graph, labels, closed, view.colour_by, norms)
-    boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, removed, norms) for item in visible)
+    boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, norms) for item in visible)
+    members = MembersByAddress(labels.nodes, {item.address: item for item in visible}, prepared.names)
     return Scene(
         boxes=boxes,
         wires=_wires(graph, labels, arranged.wired.bundles, picture, boxes, view),
@@ -181,14 +189,15 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         legend=colouring.legend,
         colour_by=view.colour_by,
         direction=view.direction,
-        nodes_total=len(graph.nodes),
-        nodes_shown=len({node for i in visible if not i.kids for node in labels.members(i)}),
-        edges_total=len(graph.edges),
+        nodes_total=marking.real,
+        nodes_shown=len({n for i in visible if not i.kids for n in labels.members(i) if n < marking.real}),
+        edges_total=len(marking.own.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
-        removed=tuple(removed.get("", ())),
-        notes=notes_of(graph, view, arranged, root is not prepared.tree),
-        summary=summary_of(graph, [box.role for box in boxes]),
-        members=MembersByAddress(labels.nodes, {item.address: item for item in visible}, prepared.names),
+        removed=marking.compared.removed if marking.compared else (),
+        notes=notes_of(marking.own, view, arranged, root is not prepared.tree),
+        summary=summary_of(marking.own, [box.role for box in boxes]),
+        members=Part(members, marking),
+        ghosts=Part(members, marking, ghosts=True),
         selected=selected,
         modules=prepared.modules,
     )
@@ -207,16 +216,22 @@ ROWS = {"boxes": Box, "wires": Wire, "leaves": Marker, "modules": ModuleRow}
 
 def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
     """The scene for the canvas, with the index that its search and paths read; member lists stay here."""
-    names = [name for name in Scene.__struct_fields__ if name != "members"]
+    names = [name for name in Scene.__struct_fields__ if name not in ("members", "ghosts")]
     fields = {name: row.__struct_fields__ for name, row in ROWS.items()}
     content = {"fields": fields} | {name: getattr(scene, name) for name in names}
     if index is None:
         return pack(content)
-    told = {"tables": index.tables, "roots": index.roots, "boxes": index.boxes, "real": index.real, "stamp": index.stamp}
+    told = {
+        "tables": index.tables,
+        "roots": index.roots,
+        "boxes": index.boxes,
+        "real": index.real,
+        "stamp": index.stamp,
+    }
     return pack(content | {"index": told}, index.columns)
 
 
-def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> Item:
+def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView, marks: list[str]) -> Item:
     paths, words, labels = list(graph.node_modules), list(graph.node_names), list(names)
     followers = dict(zip(folded.order, folded.order[1:], strict=False)) if folded.copies else {}
     for box, leaf in folded.copies.items():
@@ -225,8 +240,9 @@ def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView) -> It
             consumer = followers[consumer]
         paths.append(paths[consumer])
         words.append(words[leaf])
+        marks += [marks[leaf]] if marks else []
         labels.append(f"{names[leaf]}~{box - len(graph.nodes)}")
-    return build_tree(folded.order, paths, words, labels, view.maximum_boxes)
+    return build_tree(folded.order, paths, words, labels, view.maximum_boxes, marks)
 
 
 def _box(
@@ -235,13 +251,11 @@ def _box(
     picture: Picture,
     labels: Labels,
     colouring: Colouring,
-    removed: Mapping[str, tuple[str, ...]],
     norms: Mapping[str, float | None],
 ) -> Box:
     place = (picture.frames if is_open else picture.boxes)[item.address]
     text: Text = labels.text(item, is_open)
-    gone = removed.get(item.path, ()) if item.children else ()
-    lines = (*text.lines, f"{format_count(len(gone))} removed since A") if gone and not is_open else text.lines
+    mark = labels.mark(item)
     return Box(
         address=item.address,
         role="frame" if is_open else "group" if item.children else "node",
@@ -252,18 +266,19 @@ def _box(
         width=round(place[2], 1),
         height=round(place[3], 1),
         title=text.title,
-        lines=lines,
+        lines=text.lines,
         leaves=text.leaves,
-        nodes=labels.nodes.of(item).size,
+        nodes=int((labels.nodes.of(item) < labels.marking.real).sum()),
         saved_bytes=text.saved_bytes,
         dropped=text.dropped,
         outputs=text.outputs,
         empty=text.empty,
-        mark="removed" if gone else "" if is_open else labels.mark(item),
+        mark=mark if not is_open or mark in ("added", "removed") else "",
         tooltip=text.tooltip,
         stacked=item.role in ("repeat", "chunk", "step"),
         first=item.first,
         last=item.last,
+        changes=() if item.kids else labels.marking.words(labels.members(item)),
         gradient_norm=norms.get(item.address),
     )
 
@@ -276,7 +291,7 @@ def _wires(
     for bundle, curve in zip(bundles, picture.curves, strict=True):
         ends = (index[bundle.source.address], index[bundle.target.address])
         source, target = ends if view.direction == "forward" else ends[::-1]
-        mark = "added" if "added" in (boxes[source].mark, boxes[target].mark) else ""
+        mark = labels.marking.wire(bundle.edges)
         lines = (*wire_lines(graph, bundle), *wire_note(bundle))
         rounded = tuple(round(value, 1) for value in curve)
         said = output_numbers(bundle), shape_label(graph, bundle)

@@ -76,3 +76,24 @@ def modified_tips(nodes: Iterable[Node]) -> list[str]:
         f"{slot.name} modified in place: version {slot.version_saved} when saved, {slot.version_now} now"
         for slot in modified_slots(nodes)[:LISTED]
     ]
+
+
+def saved_by(nodes: Iterable[Node]) -> tuple[int, int]:
+    """(bytes kept alive, each storage once; slots dropped by a hook)."""
+    storages: dict[int, int] = {}
+    loose = dropped = 0
+    for node in nodes:
+        for slot in node.saved:
+            dropped += slot.dropped
+            if slot.dropped or slot.unavailable:
+                continue
+            if slot.storage_id is None:
+                loose += slot.bytes
+            else:
+                storages[slot.storage_id] = slot.storage_bytes
+    return sum(storages.values()) + loose, dropped
+
+
+def dropped_line(slots: int) -> str:
+    """ "3 slots dropped"."""
+    return f"{slots} {'slot' if slots == 1 else 'slots'} dropped"

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from engine import run
+from engine.figures.comparison import Compared, compare_graphs
 from engine.figures.index import GraphIndex, index_of
 from engine.figures.reveal import revealed
 from engine.figures.scene import Prepared, Scene, draw, encode_scene, prepare
@@ -62,7 +63,7 @@ class Drawable:
         return prepare(
             traced.graph,
             self._view,
-            pinned=run(self._pinned).graph if self._pinned else None,
+            compared=comparison(self._spec, self._pinned) if self._pinned else None,
             types={call.path: call.type for call in traced.modules},
             kinds=self._kinds(),
             modules=traced.modules,
@@ -89,6 +90,12 @@ class Drawable:
         return {leaf.name: leaf.kind for leaf in run(self._spec).leaves}
 
 
+def comparison(spec: GraphSpec, pinned: GraphSpec) -> Compared:
+    """What differs between the graphs of two traced models."""
+    return _comparisons.get((spec, pinned), lambda: compare_graphs(run(pinned).graph, run(spec).graph))
+
+
+_comparisons: Kept[Compared] = Kept(KEPT_NODES, lambda found: len(found.marks) + len(found.a.nodes))
 _drawables: Kept[Drawable] = Kept(KEPT_NODES, lambda drawable: drawable.nodes)
 _pictures: Kept[tuple[Scene, bytes]] = Kept(KEPT_BYTES, lambda picture: len(picture[1]))
 

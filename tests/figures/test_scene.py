@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.figures.comparison import compare_graphs
 from engine.figures.payload import unpack
 from engine.figures.scene import build_scene, encode_scene, toggled
 from engine.figures.view import GraphView
@@ -173,13 +174,16 @@ def test_added_and_removed_nodes_are_marked():
         ],
         [(0, 0, 1), (1, 0, 2)],
     )
-    added = build_scene(more, pinned=less)
+    added = build_scene(more, compared=compare_graphs(less, more))
     assert {box.title: box.mark for box in added.boxes if box.role == "node"} == {"Mul": "", "Relu": "added", "Sum": ""}
     assert "added since A" in [added.colours[i].label for i in added.legend]
-    removed = build_scene(less, pinned=more)
+    removed = build_scene(less, compared=compare_graphs(more, less))
     assert removed.removed == ("m/ReluBackward0#0",)
-    closed = build_scene(more, GraphView(expanded=()), pinned=less)
-    assert {box.title: box.mark for box in closed.boxes} == {"m": "added", "Sum": ""}
+    assert {b.title: b.mark for b in removed.boxes if b.role == "node"} == {"Mul": "", "Relu": "removed", "Sum": ""}
+    assert (removed.nodes_total, removed.nodes_shown, removed.edges_total) == (2, 2, 1)
+    closed = build_scene(more, GraphView(expanded=()), compared=compare_graphs(less, more))
+    assert {box.title: box.mark for box in closed.boxes} == {"m": "changed", "Sum": ""}
+    assert "+1 since A" in next(box.lines for box in closed.boxes if box.title == "m")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
