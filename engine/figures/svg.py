@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from engine.figures.labels import MARKERS, Marker
+from engine.figures.label_places import place_labels
+from engine.figures.labels import CHANGES, MARKERS, Marker
 from engine.figures.palette import BACKGROUND, LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.scene import Box, Scene, Wire
 from engine.figures.units import shorten
 
 FONT = "ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 MARGIN = 24
+UNRULY = {
+    ord(c): "\ufffd" for c in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+}
+"""Characters that would turn the direction of what follows: shown as a sign instead."""
 UNPRINTABLE = {ord(c): " " for c in map(chr, range(32)) if c not in "\t\n\r"} | {0xFFFE: " ", 0xFFFF: " "}
 
 
@@ -26,6 +31,7 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
     body = [_frame(box, theme) for box in scene.boxes if box.role == "frame"]
     body += [_wire(wire, theme) for wire in scene.wires]
     body += [_output_numbers(wire, scene.direction, theme) for wire in scene.wires if wire.outputs]
+    body += [_text(at.x + 2, at.y + 11, at.text, 10, 500, MUTED[theme], at.width + 60) for at in place_labels(scene)]
     body += [_box(scene, box, theme) for box in scene.boxes if box.role != "frame"]
     if not scene.boxes:
         body.append(_text(0, 24, scene.summary, 14, 500, MUTED[theme], 2000))
@@ -47,7 +53,7 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
 
 
 def _text(x: float, y: float, text: str, size: float, weight: int, colour: str, room: float) -> str:
-    kept = shorten(text, max(3, int(room / (size * 0.58))))
+    kept = shorten(text, max(3, int(room / (size * 0.58)))).translate(UNRULY)
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" fill="{colour}">{safe(kept)}</text>'
     )
@@ -68,16 +74,19 @@ def _frame(box: Box, theme: Theme) -> str:
     accent = meaning("module").accent(theme)
     rect = _rect(box, 11, accent, accent, 'fill-opacity=".04" stroke-opacity=".4"')
     words = _text(box.x + 14, box.y + 24, " · ".join((box.title, *box.lines)), 12.5, 600, TEXT[theme], box.width - 20)
-    return f"<g>{rect}{words}</g>"
+    badge = _badge(box, meaning(box.mark).accent(theme), theme) if box.mark else ""
+    return f"<g>{rect}{words}{badge}</g>"
 
 
 def _wire(wire: Wire, theme: Theme) -> str:
     points = wire.curve
     segments = [f"C{' '.join(f'{v:.1f}' for v in points[i : i + 6])}" for i in range(2, len(points) - 5, 6)]
     colour = meaning(wire.mark).accent(theme) if wire.mark else LINE[theme]
+    stroke = f'stroke="{colour}" stroke-width="{1.8 if wire.mark else 1.3}"'
+    dashes = ' stroke-dasharray="6 5"' if wire.mark == "removed" else ""
     return (
-        f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" stroke="{colour}" '
-        f'stroke-width="1.3" marker-end="url(#head)"><title>{safe(chr(10).join(wire.lines))}</title></path>'
+        f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" {stroke}{dashes} '
+        f'marker-end="url(#head)"><title>{safe(chr(10).join(wire.lines))}</title></path>'
     )
 
 
@@ -89,24 +98,47 @@ def _output_numbers(wire: Wire, direction: str, theme: Theme) -> str:
 def _box(scene: Scene, box: Box, theme: Theme) -> str:
     colour = scene.colours[box.colour]
     accent, fill = (colour.light, colour.light_fill) if theme == "light" else (colour.dark, colour.dark_fill)
-    parts = [f"<g><title>{safe(chr(10).join((box.address, *box.tooltip)))}</title>", _rect(box, 7, fill, accent)]
-    if box.dropped or colour.hatched:
-        parts.append(_rect(box, 7, "url(#hatch)", accent))
-    if box.mark:
-        halo = meaning(box.mark).accent(theme)
-        parts.append(_rect(box, 7, "none", halo, 'stroke-width="3"'))
-        parts.append(_mark(MARKS[meaning(box.mark).mark], box.x + box.width - 14, box.y + 4, halo))
+    said = safe(chr(10).join((box.address, *box.tooltip, *box.changes)))
+    parts = [f"<g><title>{said}</title>", *_body(box, accent, fill, colour.hatched, theme)]
     parts.append(_mark(colour.mark, box.x + 9, box.y + 11, accent))
     parts.append(_text(box.x + 24, box.y + 20, box.title, 13, 650, TEXT[theme], box.width - 28))
     y = box.y + 37
-    for line in box.lines:
-        parts.append(_text(box.x + 13, y, line, 11, 400, MUTED[theme], box.width - 18))
+    for number, line in enumerate(box.lines):
+        changed = says_change(box, number)
+        ink = meaning(box.mark or "changed").accent(theme) if changed else MUTED[theme]
+        parts.append(_text(box.x + 13, y, line, 11, 600 if changed else 400, ink, box.width - 18))
         y += 15
     y = _markers(parts, box, theme, y)
     if box.outputs:
         parts.append(_mark(MARKS["star"], box.x + 12, y - 9, meaning("output").accent(theme)))
         parts.append(_text(box.x + 26, y, ", ".join(box.outputs), 11, 600, TEXT[theme], box.width - 30))
     return "".join([*parts, "</g>"])
+
+
+def says_change(box: Box, number: int) -> bool:
+    """Whether a line of a box says what differs from run A: its last ones, and the counts of a group."""
+    return box.lines[number].endswith(" since A") or number >= len(box.lines) - min(CHANGES, len(box.changes))
+
+
+def _body(box: Box, accent: str, fill: str, hatched: bool, theme: Theme) -> list[str]:
+    """Fill, outline and marks; a box that only run A has is dashed and struck out."""
+    halo = meaning(box.mark).accent(theme) if box.mark else ""
+    badge = _badge(box, halo, theme) if box.mark else ""
+    if box.mark == "removed":
+        end = box.x + min(box.width - 8, 26 + 8 * len(box.title))
+        ghost = 'stroke-width="1.5" stroke-dasharray="6 4" fill-opacity=".5"'
+        strike = f'<path d="M{box.x + 22:.1f} {box.y + 16:.1f}H{end:.1f}" stroke="{halo}" stroke-width="1.2"/>'
+        return [_rect(box, 7, meaning("removed").fill(theme), halo, ghost), strike, badge]
+    parts = [_rect(box, 7, fill, accent)]
+    if box.dropped or hatched:
+        parts.append(_rect(box, 7, "url(#hatch)", accent))
+    return [*parts, _rect(box, 7, "none", halo, 'stroke-width="3"'), badge] if box.mark else parts
+
+
+def _badge(box: Box, halo: str, theme: Theme) -> str:
+    x, y = box.x + box.width - 4, box.y + 2
+    disk = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="{halo}"/>'
+    return disk + _mark(MARKS[meaning(box.mark).mark], x - 4.5, y - 4.5, BACKGROUND[theme])
 
 
 def _markers(parts: list[str], box: Box, theme: Theme, y: float) -> float:

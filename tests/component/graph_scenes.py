@@ -50,8 +50,9 @@ def marked() -> Scene:
     boxes = list(scene.boxes)
     for place, mark in marks.items():
         number = solid[place]
-        changes = ("float32 → bfloat16", "saves 2 KiB → 1 KiB") if mark == "changed" else ()
-        boxes[number] = msgspec.structs.replace(boxes[number], mark=mark, changes=changes)
+        changes = ("float32 → bfloat16",) if mark == "changed" else ()
+        box = boxes[number]
+        boxes[number] = msgspec.structs.replace(box, mark=mark, changes=changes, lines=(*box.lines[:-1], *changes))
     wires = [
         msgspec.structs.replace(wire, mark=mark)
         if (mark := boxes[wire.source].mark or boxes[wire.target].mark) in ("added", "removed")

@@ -1,18 +1,22 @@
-// Where words along wires find room: beside no box, no title of a frame and no other words. Worked out once a scene.
+// Where words along wires find room: beside no box, no title of a frame, no other words and no wire. Worked out once
+// for every wire, when it is first seen from near.
 
-const TRIES = [0.5, 0.36, 0.64, 0.24, 0.76];
+const TRIES = [0.5, 0.36, 0.64, 0.2, 0.8];
 
-function placeWords(painter, context, scene, backward) {
-  if (scene.wordsPlaced) return;
-  scene.wordsPlaced = true;
-  const taken = new Grid();
-  for (const wire of scene.wires) {
-    const found = [];
-    if (wire.outputs) found.push(outputNumber(painter, context, scene, wire, backward));
-    const shape = wire.label && roomAlong(painter, context, scene, wire, taken, found);
-    if (shape) found.push(shape);
-    found.forEach((place) => taken.add(place, boundsOf(place)));
-    if (found.length) wire.said = found;
+function placeWords(painter, context, scene, wires, backward) {
+  scene.words ??= { taken: new Grid(), told: new Map() };
+  const { taken, told } = scene.words;
+  for (const wire of wires) {
+    if (wire.said !== undefined) continue;
+    wire.said = [];
+    if (wire.outputs) wire.said.push(outputNumber(painter, context, scene, wire, backward));
+    const tensor = `${wire.source} ${wire.outputs} ${wire.label}`; // one tensor that many read is told once
+    const shape = wire.label && !told.has(tensor) && roomAlong(painter, context, scene, wire, taken);
+    if (shape) {
+      told.set(tensor, wire);
+      taken.add(shape, boundsOf(shape));
+      wire.said.push(shape);
+    }
   }
 }
 
@@ -23,25 +27,49 @@ function outputNumber(painter, context, scene, wire, backward) {
   return { ...place, framed: isFramed(scene, place) };
 }
 
-function roomAlong(painter, context, scene, wire, taken, own) {
+// Right or left of the curve, near its middle first, and further off where it runs askew.
+function roomAlong(painter, context, scene, wire, taken) {
   for (const share of TRIES) {
-    const place = centred(painter, context, wire, share);
-    const bounds = boundsOf(place);
-    const free = !scene.grid.boxes.find(bounds, (box) => box.role !== "frame" || bounds.top < box.y + 34) && !taken.find(bounds) && !own.some((other) => overlap(bounds, boundsOf(other)));
-    if (free) return { ...place, framed: isFramed(scene, place) };
+    for (const off of [4, -4, 13, -13]) {
+      const place = beside(painter, context, wire, share, off);
+      if (isFree(scene, place, taken) && !wire.said.some((other) => overlap(boundsOf(place), boundsOf(other)))) return { ...place, framed: isFramed(scene, place) };
+    }
   }
   return null;
 }
 
+function isFree(scene, place, taken) {
+  const bounds = boundsOf(place);
+  const holds = (box) => box.x < bounds.left && box.x + box.width > bounds.right && box.y + 34 < bounds.top && box.y + box.height > bounds.bottom;
+  if (scene.grid.boxes.find(bounds, (box) => box.role !== "frame" || !holds(box)) || taken.find(bounds)) return false;
+  return !scene.grid.wires.find(bounds, ({ curve }) => curveTouches(curve, bounds));
+}
+
+// Whether a curve runs through these bounds: looks closely only at pieces whose four points surround some of them.
+function curveTouches(curve, bounds) {
+  for (let i = 0; i + 7 < curve.length; i += 6) {
+    const [x0, x1, x2, x3] = [curve[i], curve[i + 2], curve[i + 4], curve[i + 6]];
+    if (Math.max(x0, x1, x2, x3) < bounds.left || Math.min(x0, x1, x2, x3) > bounds.right) continue;
+    const [y0, y1, y2, y3] = [curve[i + 1], curve[i + 3], curve[i + 5], curve[i + 7]];
+    if (Math.max(y0, y1, y2, y3) < bounds.top || Math.min(y0, y1, y2, y3) > bounds.bottom) continue;
+    const steps = Math.min(60, 2 + Math.hypot(x3 - x0, y3 - y0) / 5);
+    for (let step = 0; step <= steps; step++) {
+      const [x, y] = pointOf(curve, i, step / steps);
+      if (x > bounds.left && x < bounds.right && y > bounds.top && y < bounds.bottom) return true;
+    }
+  }
+  return false;
+}
+
 function besideCurve(painter, context, scene, wire) {
-  const place = centred(painter, context, wire, 0.5);
+  const place = beside(painter, context, wire, 0.5, 4);
   return { ...place, framed: isFramed(scene, place) };
 }
 
-function centred(painter, context, wire, share) {
+function beside(painter, context, wire, share, off) {
   const [x, y] = pointAlong(wire.curve, share);
   const place = sized(painter, context, plain(wire.label, 26), x, y - 7);
-  return { ...place, x: x - place.width / 2 };
+  return { ...place, x: off > 0 ? x + off : x + off - place.width };
 }
 
 function sized(painter, context, text, x, y) {

@@ -91,7 +91,7 @@ class BoxPainter extends WordPainter {
     context.setLineDash([6, 4]);
     context.stroke(box.outline);
     context.setLineDash([]);
-    context.globalAlpha = 0.72 * strength;
+    context.globalAlpha = 0.86 * strength;
     this.words(context, scene, box, accent, state);
     context.globalAlpha = strength;
     this.badge(context, scene, "removed", box, accent, state);

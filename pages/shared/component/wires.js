@@ -64,10 +64,11 @@ class WirePainter extends BoxPainter {
   // Output number beside the producer, shape along the curve, where there is room; lit wires say it in any case.
   wireWords(context, scene, state) {
     if (LABEL * state.zoom < READABLE) return;
-    placeWords(this, context, scene, state.backward);
+    const near = state.near(scene.wires);
+    placeWords(this, context, scene, near, state.backward);
     context.textBaseline = "middle";
-    for (const wire of state.near(scene.wires)) {
-      if (!wire.said) continue;
+    for (const wire of near) {
+      if (!wire.said.length) continue;
       const faded = state.dimmed && !state.highlight?.wires.has(wire);
       context.globalAlpha = faded ? 0.25 : state.arrival;
       for (const place of wire.said) this.wireWord(context, place, wire.mark === "removed" ? this.theme.muted : this.theme.wireText, 500);
@@ -86,9 +87,9 @@ class WirePainter extends BoxPainter {
   litWire(context, scene, wire, state) {
     this.wire(context, wire, this.theme.primary, 2.2, state);
     if (LABEL * state.zoom < READABLE) return;
-    placeWords(this, context, scene, state.backward);
+    placeWords(this, context, scene, [wire], state.backward);
     context.textBaseline = "middle";
-    const words = wire.said ?? (wire.label ? [besideCurve(this, context, scene, wire)] : []);
+    const words = wire.said.length || !wire.label ? wire.said : [besideCurve(this, context, scene, wire)];
     for (const place of words) this.wireWord(context, place, this.theme.primary, 650);
   }
 }

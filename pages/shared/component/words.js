@@ -2,6 +2,7 @@
 
 const READABLE = 6.4;
 const RADIUS = 7;
+const CHANGE_LINES = 2; // at most, see engine/figures/labels.py
 
 class WordPainter {
   constructor(theme) {
@@ -101,12 +102,12 @@ class WordPainter {
 
   smallPrint(context, scene, box) {
     let y = box.y + 33;
-    context.fillStyle = this.theme.muted;
-    box.lines.forEach((line) => {
-      this.text(context, 400, 11, line, box.x + 13, y, box.width - 22);
+    box.lines.forEach((line, number) => {
+      const change = saysChange(box, line, number);
+      context.fillStyle = change ? this.named(scene, box.mark === "removed" ? "removed" : box.mark === "added" ? "added" : "changed").accent : this.theme.muted;
+      this.text(context, change ? 600 : 400, 11, line, box.x + 13, y, box.width - 22);
       y += 15;
     });
-    if (box.changes.length) y = this.changes(context, scene, box, y);
     if (box.leaves.length) y = this.leaves(context, scene, box, y - 7);
     if (box.outputs.length) {
       const star = scene.colourOf.get("output");
@@ -114,15 +115,6 @@ class WordPainter {
       context.fillStyle = this.theme.text;
       this.text(context, 600, 11, box.outputs.map((name) => plain(name)).join(", "), box.x + 26, y + 1, box.width - 36);
     }
-  }
-
-  // What differs from run A, as far as the box has room for it beside what else it holds; the tooltip has all.
-  changes(context, scene, box, top) {
-    const below = (box.leaves.length ? 22 : 0) + (box.outputs.length ? 17 : 0);
-    const fitting = box.changes.filter((_, number) => top + 15 * number + 8 + below <= box.y + box.height);
-    context.fillStyle = this.named(scene, "changed").accent;
-    fitting.forEach((line, number) => this.text(context, 500, 11, line, box.x + 13, top + 15 * number, box.width - 22));
-    return top + 15 * fitting.length;
   }
 
   leaves(context, scene, box, top) {
@@ -188,4 +180,9 @@ class WordPainter {
     }
     context.stroke();
   }
+}
+
+// Lines on a box that say what differs from run A: its last ones, and the counts of a group.
+function saysChange(box, line, number) {
+  return line.endsWith(" since A") || number >= box.lines.length - Math.min(CHANGE_LINES, box.changes.length);
 }
