@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.models.spec import ModelSpec
 from pages.shared.model_controls import ARCHITECTURES, TITLES, TOPICS
@@ -11,6 +15,12 @@ from tests.app.pages_under_test import ON_EACH_MODEL, PAGE_FILES, errors, named,
 
 every_page = pytest.mark.parametrize("path", PAGE_FILES, ids=page_id)
 GARBAGE = ("", "-1", "1e999", "nan", "<img src=x onerror=alert(1)>", "null", "9" * 400)
+
+
+@cache
+def opened(path: Path) -> AppTest:
+    """The page as a visitor first sees it, for tests that only look at it."""
+    return open_page(path)
 
 
 def test_the_navigation_finds_every_page():
@@ -29,7 +39,7 @@ def test_every_field_of_the_model_has_one_control():
 
 @every_page
 def test_a_page_opens(path):
-    app = open_page(path)
+    app = opened(path)
     assert errors(app) == []
     assert not app.progress
     assert [error.value for error in app.error] == []
@@ -38,7 +48,7 @@ def test_a_page_opens(path):
 
 @every_page
 def test_no_result_is_kept_in_the_session(path):
-    app = open_page(path)
+    app = opened(path)
     kept = {key: type(value).__module__ for key, value in app.session_state.to_dict().items()}
     assert {key: module for key, module in kept.items() if module.startswith(("pandas", "numpy", "torch"))} == {}
     assert {key: v for key, v in kept.items() if v.startswith("engine.") and v.endswith("spec")} == {}
@@ -47,7 +57,7 @@ def test_no_result_is_kept_in_the_session(path):
 @every_page
 @pytest.mark.parametrize("text", GARBAGE)
 def test_a_link_with_nonsense_falls_back(path, text):
-    keys = {widget.key for widget in widgets(open_page(path)).values() if widget.key}
+    keys = {widget.key for widget in widgets(opened(path)).values() if widget.key}
     app = open_page(path, pinned=text, **dict.fromkeys(keys, text))
     assert errors(app) == []
 
