@@ -16,7 +16,7 @@ import msgspec
 
 from engine.figures.index import index_of
 from engine.figures.node_facts import SLOT_COLUMNS, NodeFacts, node_facts, node_word
-from engine.figures.scene import Box, Prepared, Scene, draw, encode_scene
+from engine.figures.scene import Prepared, Scene, draw, encode_scene
 from engine.figures.units import format_bytes
 from engine.figures.view import GraphView
 from engine.graph.spec import Edge, Graph, Leaf
@@ -56,7 +56,7 @@ def embed(
     limits = limits or Limits()
     scenes, left_out = _insides(prepared, view, scene, limits)
     kinds = {leaf.name: leaf.kind for leaf in leaves}
-    index = index_of(prepared.graph, prepared.folded, prepared.names, kinds)
+    index = index_of(prepared.graph, prepared.folded, prepared.names, kinds, prepared.marking.own)
     pictures, inside, kept = [compressed(encode_scene(scene, index))], {}, [scene]
     size = len(pictures[0])
     for address, drawn in scenes.items():
@@ -116,7 +116,7 @@ def _of_role(scene: Scene, role: str) -> Iterator[str]:
 
 def _facts(prepared: Prepared, scenes: Sequence[Scene], leaves: Sequence[Leaf]) -> dict[str, Any]:
     """Facts of every drawn node, and per picture which nodes each of its boxes stands for."""
-    drawn = [{box.address: scene.members[box.address] for box in scene.boxes if _is_node(box)} for scene in scenes]
+    drawn = [{one: scene.members.get(one, ()) for one in _of_role(scene, "node")} for scene in scenes]
     wanted = sorted({node for members in drawn for ids in members.values() for node in ids})
     home: dict[int, int] = {}
     for number, members in enumerate(drawn):
@@ -132,12 +132,8 @@ def _facts(prepared: Prepared, scenes: Sequence[Scene], leaves: Sequence[Leaf]) 
     }
 
 
-def _is_node(box: Box) -> bool:
-    return box.role == "node" and box.mark != "removed"
-
-
 def _told(prepared: Prepared, wanted: Sequence[int], leaves: Mapping[str, Leaf]) -> Iterator[NodeFacts]:
-    graph, chosen = prepared.graph, set(wanted)
+    graph, chosen = prepared.marking.own, set(wanted)
     out: dict[int, list[Edge]] = {node: [] for node in wanted}
     users: dict[int, list[int]] = {node: [] for node in wanted}
     named = set(wanted)

@@ -53,12 +53,11 @@ def interactive_html(
     `leaves` add gradient norms to the facts; `numbers` are names and values (`totals` unless given), `spec` and
     `script` settings and code, shown as text. ValueError when `canvas` has not one entry point.
     """
-    graph = prepared.graph
     scene = draw(prepared, view)
     embedded = embed(prepared, view, scene, leaves, limits)
     said = {
         "title": shorten(title, 200),
-        "numbers": tuple(totals(graph) if numbers is None else numbers),
+        "numbers": tuple(totals(prepared.marking.own) if numbers is None else numbers),
         "notes": scene.notes,
         "spec": spec,
         "script": script,

@@ -36,7 +36,7 @@ class StandaloneFacts {
 
   show(address, number, box) {
     const nodes = address ? this.nodesOf(address, number) : [];
-    if (box && box.role !== "node" && address === box.address) this.place.replaceChildren(...this.group(box));
+    if (box && (box.role !== "node" || !nodes.length)) this.place.replaceChildren(...this.box(box));
     else if (nodes.length) this.place.replaceChildren(...this.node(nodes[0]), ...nodes.slice(1).map((node) => this.folded(node)));
     else this.place.replaceChildren(...this.whole(Boolean(address)));
     this.place.scrollTop = 0;
@@ -61,11 +61,18 @@ class StandaloneFacts {
     return element("details", {}, element("summary", { text: title }), element("pre", { text: words, tabIndex: 0 }));
   }
 
-  group(box) {
-    const inside = element("button", { name: "page-button", type: "button", text: "Show its inside" });
-    inside.onclick = () => this.open(box.address);
+  // A group, or what only run A has: what the picture itself says of it.
+  box(box) {
+    const inside = box.role !== "node" && element("button", { name: "page-button", type: "button", text: "Show its inside" });
+    if (inside) inside.onclick = () => this.open(box.address);
     const [, ...facts] = box.tooltip;
-    return [element("h2", { text: box.title }), element("p", { name: "page-quiet", text: box.address }), ...facts.map((line) => element("p", { text: line })), element("p", {}, inside)];
+    return [
+      element("h2", { text: box.title }),
+      element("p", { name: "page-quiet", text: box.address }),
+      ...facts.map((line) => element("p", { text: line })),
+      ...box.changes.map((line) => element("p", { text: line })),
+      inside && element("p", {}, inside),
+    ].filter(Boolean);
   }
 
   folded(node) {
