@@ -184,7 +184,8 @@ def _equal(a: list[object], b: list[object]) -> Table:
     numbers: dict[object, int] = {}
     first = np.array([numbers.setdefault(value, len(numbers)) for value in a])
     second = np.array([numbers.setdefault(value, len(numbers)) for value in b])
-    return (first[:, None] == second[None, :]).astype(np.int64)
+    equal: Table = (first[:, None] == second[None, :]).astype(np.int64)
+    return equal
 
 
 def _longest_rising(values: list[int]) -> list[int]:

@@ -113,11 +113,11 @@ def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     return sink.getvalue()
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
     """Text that no spreadsheet runs and every reader takes for one cell; an apostrophe stands before a formula."""
     if not isinstance(value, str):
         return value

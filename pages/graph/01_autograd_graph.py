@@ -68,7 +68,7 @@ if leaves.open:
         draw_leaf_table(traced)
 if modules.open:
     with modules:
-        draw_modules(traced)
+        draw_modules(traced, before)
 if explanation.open:
     with explanation:
         st.markdown(HOW_TO_READ)

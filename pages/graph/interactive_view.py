@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import streamlit as st
 
 from engine import run
-from engine.figures.difference import Difference, difference
 from engine.figures.scene import Scene, toggled
 from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec
+from pages.graph.comparison_view import draw_comparison, draw_selected_change
 from pages.graph.node_details import draw_selection
 from pages.graph.numbers_row import key_numbers
-from pages.graph.pictures import drawable, picture
+from pages.graph.pictures import comparison, drawable, picture
 from pages.graph.table_view import draw_node_table
 from pages.graph.view_options import PICTURE_HEIGHT, current_view
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.link import arriving_node, look_inside, open_groups, select_node, selected_node
-
-LISTED = 500
 
 
 @st.fragment
@@ -43,8 +39,12 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     )
     selected = _selected(selection.selected)
     if pinned is not None:
-        _draw_changes(changes(spec, pinned))
+        draw_comparison(
+            comparison(spec, pinned), run(pinned), traced, lambda address: _go_to(spec, pinned, scene, address)
+        )
     draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
+    if pinned is not None:
+        draw_selected_change(comparison(spec, pinned), scene, run(pinned), selected)
     draw_selection(traced, scene, selected, on_look_inside=look_inside)
 
 
@@ -86,6 +86,12 @@ def _reveal(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: st
         _open(revealed)
 
 
+def _go_to(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: str) -> None:
+    """Select a node that need not be in the picture yet."""
+    _reveal(spec, pinned, scene, address)
+    select_node(address)
+
+
 def _open(view: GraphView) -> None:
     open_groups(view.expanded or ())
     look_inside(view.inside)
@@ -94,19 +100,3 @@ def _open(view: GraphView) -> None:
 def _draw_table_instead(spec: GraphSpec, scene: Scene) -> None:
     st.info("  \n".join(scene.notes) or scene.summary, icon=":material/table_rows:")
     draw_node_table(spec)
-
-
-@lru_cache(maxsize=64)
-def changes(spec: GraphSpec, pinned: GraphSpec) -> Difference:
-    """Nodes that only `spec` or only `pinned` has."""
-    return difference(run(pinned).graph, run(spec).graph)
-
-
-def _draw_changes(change: Difference) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"Against A: {len(change.added)} nodes added, {len(change.removed)} gone.", width="content")
-        for label, names in (("Which are new", change.added), ("Which are gone", change.removed)):
-            if names:
-                with st.popover(label, type="tertiary"):
-                    more = f"\n… and {len(names) - LISTED} more" if len(names) > LISTED else ""
-                    st.code("\n".join(names[:LISTED]) + more, language=None, height=320)

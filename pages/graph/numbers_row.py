@@ -11,10 +11,15 @@ SAVED_FROM = (
 )
 
 
+def saved_bytes(traced: Traced) -> int:
+    """What saved tensors hold, under a checkpoint what it keeps included."""
+    return traced.graph.saved_bytes if traced.held_bytes is None else traced.held_bytes
+
+
 def key_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
     """Nodes, saved bytes and the part that only backward keeps alive, dropped slots, leaves with a gradient, loss."""
     graph = traced.graph
-    saved = graph.saved_bytes if traced.held_bytes is None else traced.held_bytes
+    saved = saved_bytes(traced)
     own = saved - graph.parameter_bytes - graph.buffer_bytes
     with_gradient = sum(leaf.grad_norm is not None for leaf in traced.leaves)
     return (

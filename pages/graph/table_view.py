@@ -165,12 +165,13 @@ def table_height(rows: int, most: int) -> int:
     return min(ROW_HEIGHT * (rows + 1) + 3, most)
 
 
-def draw_modules(traced: Traced) -> None:
-    """Saved bytes by module as bars, and every module with the autograd nodes it made."""
+def draw_modules(traced: Traced, before: Traced | None = None) -> None:
+    """Saved bytes by module as bars, with `before` beside run A, and every module with the autograd nodes it made."""
     chart, table = st.columns([3, 2], gap="large")
     with chart:
         theme = shown_theme()
-        st.plotly_chart(draw_saved_by_module(traced.graph, theme), key="saved-by-module", config={"displaylogo": False})
+        figure = draw_saved_by_module(traced.graph, theme, before.graph if before else None)
+        st.plotly_chart(figure, key="saved-by-module", config={"displaylogo": False})
         st.caption("Each storage counts once, at the node that saved it first in the forward.")
     with table:
         st.dataframe(module_table(traced), hide_index=True, width="stretch", height=420)

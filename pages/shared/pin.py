@@ -75,7 +75,7 @@ def draw_pin(spec: Spec[Any], name: str = "A") -> None:
         st.button(
             "Unpin A" if name == "A" else "Unpin",
             icon=":material/keep_off:",
-            on_click=_unpin,
+            on_click=unpin,
             args=(type(spec),),
             key="unpin",
             help=f"Stop comparing with {called}",
@@ -84,7 +84,7 @@ def draw_pin(spec: Spec[Any], name: str = "A") -> None:
         st.button(
             "Pin as A" if name == "A" else "Pin this run",
             icon=":material/keep:",
-            on_click=_pin,
+            on_click=pin_as_a,
             args=(spec,),
             key="pin",
             help=f"Keep this run as {called}; then change a toggle: every number shows its difference to {called}",
@@ -100,7 +100,7 @@ def draw_differing(spec: Spec[Any], name: str = "A") -> None:
     called = name if name == "A" else f"The {name} run"
     with st.container(key="differing"):
         if found:
-            told = [f"`{_code(one.name)}`: `{_code(one.a)}` → `{_code(one.b)}`" for one in found]
+            told = [f"`{code_text(one.name)}`: `{code_text(one.a)}` → `{code_text(one.b)}`" for one in found]
             rest = f" and {len(told) - TOLD} more" if len(told) > TOLD else ""
             st.caption(f":material/keep: {called} → this: " + " · ".join(told[:TOLD]) + rest, help=_all_told(told))
         else:
@@ -111,7 +111,7 @@ def _all_told(told: Sequence[str]) -> str | None:
     return "  \n".join(told) if len(told) > TOLD else None
 
 
-def _code(text: str) -> str:
+def code_text(text: str) -> str:
     """`text` inside a code span, where nothing else is read as markup."""
     return text.replace("`", "ˋ") or " "
 
@@ -138,10 +138,18 @@ def _pins() -> dict[str, str]:
     return pins
 
 
-def _pin(spec: Spec[Any]) -> None:
+def pin_as_a(spec: Spec[Any]) -> None:
+    """Compare with this run from now on; call it from a widget callback."""
     st.query_params[PARAMETER] = _pins()[type(spec).__name__] = encode_spec(spec)
 
 
-def _unpin(kind: type[Spec[Any]]) -> None:
+def unpin_text(text: str) -> None:
+    """The same for the run that this text of a link stands for."""
+    _pins().pop(kind_in(text) or "", None)
+    st.query_params.pop(PARAMETER, None)
+
+
+def unpin(kind: type[Spec[Any]]) -> None:
+    """Compare no run of this kind any more; call it from a widget callback."""
     _pins().pop(kind.__name__, None)
     st.query_params.pop(PARAMETER, None)

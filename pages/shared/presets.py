@@ -11,17 +11,22 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from engine.models.spec import ModelSpec
+from engine.runner.contract import Spec
 from pages.shared.link import forget_model, link_text
 from pages.shared.model_controls import current_model, link_values, widget_values
+from pages.shared.pin import PARAMETER, encode_spec, pin_as_a, pinned_spec, unpin_text
 
 CHOSEN = "question"
+PINNED = "pinned-by-question"
+"""The A that the chosen question pinned, as text for a link."""
 
 
 @dataclass(frozen=True)
 class Preset:
     """One question: what it is asked of, and the two texts around the picture.
 
-    `model` fills the shared model controls (None on a page without them), `settings` the page's own widgets by key.
+    `model` fills the shared model controls (None on a page without them), `settings` the page's own widgets by key;
+    `against` is pinned as A, so that the question opens as a comparison.
     """
 
     question: str
@@ -29,6 +34,7 @@ class Preset:
     notice: str
     model: ModelSpec | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    against: Spec[Any] | None = None
 
     def widget_values(self) -> dict[str, Any]:
         """Widget key -> value that shows this question."""
@@ -37,11 +43,15 @@ class Preset:
     def link_values(self) -> dict[str, str | list[str]]:
         """The link parameters that show this question."""
         model = link_values(self.model) if self.model is not None else {}
-        return model | {key: link_text(value) for key, value in self.settings.items()} | {CHOSEN: self.question}
+        pinned = {PARAMETER: encode_spec(self.against)} if self.against is not None else {}
+        settings = {key: link_text(value) for key, value in self.settings.items()}
+        return model | settings | pinned | {CHOSEN: self.question}
 
     def is_shown(self) -> bool:
         """Whether the controls still stand where this question sets them."""
         if self.model is not None and current_model() != self.model:
+            return False
+        if self.against is not None and pinned_spec(type(self.against)) != self.against:
             return False
         return all(st.session_state.get(key, value) == value for key, value in self.settings.items())
 
@@ -49,9 +59,20 @@ class Preset:
 def apply_preset(preset: Preset, number: int) -> None:
     """Set every control to the preset; call it from a widget callback, before the widgets are drawn."""
     forget_model()
+    _pin_for(preset)
     st.session_state.update(preset.widget_values())
     _write_link(preset)
     st.session_state[CHOSEN] = number
+
+
+def _pin_for(preset: Preset) -> None:
+    """Pin the question's A; let go of one that another question pinned, but not of the reader's own."""
+    before = st.session_state.pop(PINNED, None)
+    if preset.against is not None:
+        pin_as_a(preset.against)
+        st.session_state[PINNED] = encode_spec(preset.against)
+    elif before is not None and st.query_params.get(PARAMETER) == before:
+        unpin_text(before)
 
 
 def _write_link(preset: Preset) -> None:
