@@ -99,11 +99,15 @@ class Reading extends Looking {
     }
   }
 
+  // What was in the middle stays there.
   showTree() {
-    const fitted = !this.camera.moved;
+    const { camera, width } = this;
+    const fitted = !camera.moved;
     this.tree.toggle();
     this.resize();
     if (fitted) this.firstLook();
+    else camera.x += (width - this.width) / 2 / camera.zoom;
+    this.repaint();
   }
 
   keyOfRoot(event) {
