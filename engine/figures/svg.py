@@ -12,6 +12,7 @@ from engine.figures.units import shorten
 
 FONT = "ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 MARGIN = 24
+WIRE_MARKS = ("added", "removed")
 UNRULY = {
     ord(c): "\ufffd" for c in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 }
@@ -41,14 +42,20 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="{-MARGIN} {-MARGIN} {width:.1f} {height:.1f}" font-family={quoteattr(FONT)} role="img">',
             f"<title>{safe(scene.summary)}</title>",
-            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" '
-            f'orient="auto"><path d="M0 0L8 4L0 8Z" fill="{LINE[theme]}"/></marker>'
+            f"<defs>{_head('', LINE[theme])}{''.join(_head(key, meaning(key).accent(theme)) for key in WIRE_MARKS)}"
             '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
             f'<path d="M0 0V8" stroke="{hatch}" stroke-opacity=".35" stroke-width="2"/></pattern></defs>',
             f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width:.1f}" height="{height:.1f}" fill="{BACKGROUND[theme]}"/>',
             *body,
             "</svg>",
         ]
+    )
+
+
+def _head(key: str, colour: str) -> str:
+    return (
+        f'<marker id="head{key}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" fill="{colour}"/></marker>'
     )
 
 
@@ -86,7 +93,7 @@ def _wire(wire: Wire, theme: Theme) -> str:
     dashes = ' stroke-dasharray="6 5"' if wire.mark == "removed" else ""
     return (
         f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" {stroke}{dashes} '
-        f'marker-end="url(#head)"><title>{safe(chr(10).join(wire.lines))}</title></path>'
+        f'marker-end="url(#head{wire.mark})"><title>{safe(chr(10).join(wire.lines))}</title></path>'
     )
 
 
@@ -127,7 +134,7 @@ def _body(box: Box, accent: str, fill: str, hatched: bool, theme: Theme) -> list
     if box.mark == "removed":
         end = box.x + min(box.width - 8, 26 + 8 * len(box.title))
         ghost = 'stroke-width="1.5" stroke-dasharray="6 4" fill-opacity=".5"'
-        strike = f'<path d="M{box.x + 22:.1f} {box.y + 16:.1f}H{end:.1f}" stroke="{halo}" stroke-width="1.2"/>'
+        strike = f'<path d="M{box.x + 23:.1f} {box.y + 15.6:.1f}H{end:.1f}" stroke="{halo}" stroke-width="1.2"/>'
         return [_rect(box, 7, meaning("removed").fill(theme), halo, ghost), strike, badge]
     parts = [_rect(box, 7, fill, accent)]
     if box.dropped or hatched:
