@@ -14,6 +14,7 @@ from engine.models.spec import (
     TiedLoop,
     TwoTower,
 )
+from pages.graph.comparison_presets import COMPARISONS
 from pages.shared.presets import Preset
 
 PRESETS = (
@@ -147,4 +148,5 @@ PRESETS = (
         ModelSpec(architecture=Mlp(layers=16, depth=16, residual=False)),
         settings={"colour": "gradient norm"},
     ),
+    *COMPARISONS,
 )
