@@ -8,40 +8,15 @@ import json
 import re
 from xml.etree import ElementTree
 
-import pytest
-
 from pages.shared.model_controls import TITLES
-from tests.browser.pixels import DRAWN_SHARE, brightness, colours, drawn_share, look
+from tests.browser.pixels import DRAWN_SHARE, brightness, drawn_share, look
 from tests.browser.visitor import visiting
 
 PAGE = "autograd-graph"
-GPT2_SMALL = {
-    "gpt.layers": 12,
-    "gpt.heads": 12,
-    "gpt.width": 768,
-    "gpt.sequence": 64,
-    "gpt.vocabulary": 50257,
-    "batch": 1,
-}
-REAL_MODELS = {
-    "resnet": {"resnet.variant": "resnet50"},
-    "gpt": GPT2_SMALL,
-    "recurrent": {"recurrent.cell": "lstm", "recurrent.steps": 200},
-}
 
 
 def count(text: str) -> int:
     return int(text.replace(",", "").replace(" ", "").replace("\u202f", ""))
-
-
-@pytest.mark.parametrize("model", REAL_MODELS)
-def test_real_models_draw(visitor, model):
-    visitor.open(PAGE, model=TITLES[model], **REAL_MODELS[model])
-    picture = look(visitor.picture)
-    assert drawn_share(picture) > DRAWN_SHARE
-    assert colours(picture) > 8
-    assert count(visitor.number("Nodes")) > 200
-    assert visitor.number("Saved bytes").endswith("iB")
 
 
 def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
