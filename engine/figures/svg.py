@@ -27,8 +27,10 @@ def safe(text: str) -> str:
 
 
 def scene_svg(scene: Scene, theme: Theme = "light") -> str:
-    """A self-contained SVG of the scene."""
-    width, height = max(scene.width, 320) + 2 * MARGIN, max(scene.height, 60) + 2 * MARGIN
+    """A self-contained SVG of the scene, its legend below it."""
+    legend, legend_height = _legend(scene, theme)
+    width = max(scene.width, 320) + 2 * MARGIN
+    height = max(scene.height, 60) + legend_height + 2 * MARGIN
     body = [_frame(box, theme) for box in scene.boxes if box.role == "frame"]
     body += [_wire(wire, theme) for wire in scene.wires]
     body += [_output_numbers(wire, scene.direction, theme) for wire in scene.wires if wire.outputs]
@@ -47,9 +49,25 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
             f'<path d="M0 0V8" stroke="{hatch}" stroke-opacity=".35" stroke-width="2"/></pattern></defs>',
             f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{width:.1f}" height="{height:.1f}" fill="{BACKGROUND[theme]}"/>',
             *body,
+            *legend,
             "</svg>",
         ]
     )
+
+
+def _legend(scene: Scene, theme: Theme) -> tuple[list[str], float]:
+    """Every colour's mark and what it stands for, set like words below the picture; and the height of it."""
+    parts: list[str] = []
+    x, y, room = 0.0, max(scene.height, 60) + MARGIN, max(scene.width, 320)
+    for colour in (scene.colours[index] for index in scene.legend):
+        label = shorten(colour.label, 48)
+        needed = 15 + 6.6 * len(label) + 18
+        if x and x + needed > room:
+            x, y = 0.0, y + 18
+        parts.append(_mark(colour.mark, x, y - 4.5, colour.light if theme == "light" else colour.dark))
+        parts.append(_text(x + 15, y + 4, label, 11.5, 400, TEXT[theme], needed))
+        x += needed
+    return parts, y + 10 - max(scene.height, 60) if parts else 0.0
 
 
 def _head(key: str, colour: str) -> str:

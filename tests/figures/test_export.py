@@ -16,6 +16,7 @@ from engine.figures.graph_report import graph_report, leaf_table
 from engine.figures.report import Table
 from engine.figures.scene import build_scene
 from engine.figures.svg import scene_svg
+from engine.figures.view import GraphView
 from engine.graph.spec import Graph, Leaf, Root
 from tests.figures.graphs import HOSTILE, graph, leaf, linear_relu, node, saved
 
@@ -48,6 +49,18 @@ def test_hostile_names_stay_text_in_svg(name):
     root = ElementTree.fromstring(scene_svg(build_scene(hostile(name))))
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags <= {"svg", "title", "defs", "marker", "pattern", "path", "rect", "g", "text"}
+
+
+@pytest.mark.parametrize("colour_by", ["kind", "dtype", "module", "saved bytes"])
+def test_the_legend_lies_below_the_picture_and_inside_of_it(colour_by):
+    scene = build_scene(linear_relu(), GraphView(colour_by=colour_by))
+    root = ElementTree.fromstring(scene_svg(scene))
+    left, top, width, height = map(float, root.get("viewBox").split())
+    below = [text for text in root.iter(f"{SVG}text") if float(text.get("y")) > scene.height]
+    assert [text.text for text in below] == [scene.colours[index].label for index in scene.legend]
+    for text in below:
+        assert float(text.get("y")) < top + height
+        assert left <= float(text.get("x")) + 6 * len(text.text) <= left + width
 
 
 class Tags(HTMLParser):
