@@ -89,12 +89,13 @@ def _lines(node: Node, leaves: Mapping[str, Leaf]) -> list[str]:
 
 def slot_words(slot: Saved) -> tuple[str, ...]:
     """A saved slot as one row of `SLOT_COLUMNS`."""
-    size = format_bytes(slot.bytes)
+    known = not slot.dropped and not slot.unavailable
+    size = format_bytes(slot.bytes) if known else ""
     return (
         cut(slot.name),
-        format_shape(slot.shape),
+        format_shape(slot.shape) if known or slot.shape is not None else "",
         slot.dtype.removeprefix("torch."),
-        size if slot.bytes < 1024 else f"{size} ({format_exact_bytes(slot.bytes)})",
+        size if slot.bytes < 1024 or not known else f"{size} ({format_exact_bytes(slot.bytes)})",
         cut(slot.owner or slot.owner_kind),
         "" if slot.storage_id is None else str(slot.storage_id),
         _version(slot),

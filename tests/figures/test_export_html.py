@@ -190,7 +190,7 @@ def test_slots_say_when_they_cannot_be_used():
     changed = Saved("self", (2,), "torch.float32", (1,), "cpu", 8, 8, 0, "", "intermediate", 0, 3, False)
     assert say(changed)[-2:] == ("saved at 0, now 3", "modified in place")
     lost = Saved("self", None, "", None, "", 0, 0, None, "", "", None, None, False, "freed by backward")
-    assert say(lost)[-3:] == ("", "", "freed by backward")
+    assert say(lost) == ("self", "", "", "", "", "", "", "freed by backward")
 
 
 def test_long_texts_and_many_edges_are_cut_and_counted():
