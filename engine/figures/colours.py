@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -46,6 +46,11 @@ class Colouring(msgspec.Struct, frozen=True):
     def of(self, address: str) -> int:
         """Colour index of a box; frames are modules."""
         return self.index.get(address, _POSITION["module"])
+
+    def with_meanings(self, keys: Collection[str]) -> tuple[int, ...]:
+        """The legend with these meanings of the palette, where they are not in it yet."""
+        more = (_POSITION[key] for key in sorted(keys) if key)
+        return (*self.legend, *(number for number in more if number not in self.legend))
 
 
 def as_colour(meaning: Meaning) -> Colour:

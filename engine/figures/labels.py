@@ -131,7 +131,7 @@ class Labels:
         modified = len(modified_slots([node, *absorbed]))
         lines += [modified_line(modified)] if modified else []
         lines += [unused_line(self._unused[node.id])] if node.id in self._unused else []
-        lines += [shorten(word, 34) for word in self.marking.words([node.id])[:CHANGES]]
+        lines += [shorten(word, 34) for word in self.marking.words(self.members(item))[:CHANGES]]
         leaves = self._markers(node)
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         title = shorten(operation_name(node.name), 30)
@@ -182,6 +182,7 @@ class Labels:
     def _leaf_box(self, node: Node) -> Text:
         shape = _tensor(node.inputs[0].shape, node.inputs[0].dtype) if node.inputs else ""
         title, lines = shorten(leaf_name(node), 30), [shape] if shape else []
+        lines += [shorten(word, 34) for word in self.marking.words([node.id])[:CHANGES]]
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         return Text(
             title=title,

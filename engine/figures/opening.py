@@ -11,11 +11,12 @@ def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ())
     """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example.
 
     `differing` counts, for every position, the boxes before it that differ from a pinned run: where any do, only groups
-    that hold such boxes open.
+    that hold such boxes open, and of several that differ alike the first.
     """
+    comparing = bool(differing) and differing[-1] > 0
 
     def opens(group: Item) -> bool:
-        return not differing or not differing[-1] or differing[group.first] < differing[group.last]
+        return not comparing or differing[group.first] < differing[group.last]
 
     opened: set[str] = set()
     visible = len(root.kids)
@@ -26,7 +27,7 @@ def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ())
             batches.setdefault(item.signature, []).append(item)
         level = []
         for batch in sorted(batches.values(), key=_cost):
-            for part in (batch, batch[:1]):
+            for part in (batch[:1],) if comparing else (batch, batch[:1]):
                 cost = _cost(part)
                 if visible + cost <= budget:
                     visible += cost

@@ -180,13 +180,14 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
     colouring = choose_colours(graph, labels, closed, view.colour_by, norms)
     boxes = tuple(_box(item, item.address in opened, picture, labels, colouring, norms) for item in visible)
     members = MembersByAddress(labels.nodes, {item.address: item for item in visible}, prepared.names)
+    wires = _wires(graph, labels, arranged.wired.bundles, picture, boxes, view)
     return Scene(
         boxes=boxes,
-        wires=_wires(graph, labels, arranged.wired.bundles, picture, boxes, view),
+        wires=wires,
         width=round(picture.width, 1),
         height=round(picture.height, 1),
         colours=colouring.colours,
-        legend=colouring.legend,
+        legend=colouring.with_meanings({wire.mark for wire in wires}),
         colour_by=view.colour_by,
         direction=view.direction,
         nodes_total=marking.real,

@@ -8,9 +8,11 @@ import streamlit as st
 from engine.graph.spec import GraphSpec
 from pages.graph.autograd_graph_presets import PRESETS
 from pages.graph.classic_view import draw_classic
+from pages.graph.comparison_view import draw_headline
 from pages.graph.exports import downloads
 from pages.graph.interactive_view import draw_interactive
 from pages.graph.numbers_row import key_numbers
+from pages.graph.pictures import comparison
 from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_table
 from pages.graph.view_options import draw_options
 from pages.graph.what_torch_said import draw_error, draw_warnings
@@ -50,6 +52,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
     )
     if view == "interactive":
         draw_options(comparing=compared is not None)
+    if compared and before:
+        draw_headline(comparison(spec, compared), before, traced)
 draw_error(traced)
 if view == "classic":
     draw_classic(spec.model)

@@ -22,13 +22,17 @@ LISTED = 500
 TABLE_HEIGHT = 320
 
 
-def draw_comparison(compared: Compared, before: Traced, traced: Traced, reveal: Callable[[str], None]) -> None:
-    """The sentence, and folded below it both tables; a click on a row calls `reveal` with the address of a node."""
+def draw_headline(compared: Compared, before: Traced, traced: Traced) -> None:
+    """One sentence: how many nodes differ, and how far the saved bytes are apart."""
     st.markdown(
         f":material/compare_arrows: **Against A:** {headline(compared, saved_bytes(before), saved_bytes(traced))}"
     )
     if why := few_pairs(compared):
         st.caption(why)
+
+
+def draw_changes(compared: Compared, reveal: Callable[[str], None]) -> None:
+    """Both tables, folded; a click on a row calls `reveal` with the address of a node."""
     if not any(compared.marks):
         return
     with st.expander("What changed, by module and node by node", icon=":material/table_rows:", key="changes"):

@@ -8,7 +8,7 @@ from engine import run
 from engine.figures.scene import Scene, toggled
 from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec
-from pages.graph.comparison_view import draw_comparison, draw_selected_change
+from pages.graph.comparison_view import draw_changes, draw_selected_change
 from pages.graph.node_details import draw_selection
 from pages.graph.numbers_row import key_numbers
 from pages.graph.pictures import comparison, drawable, picture
@@ -39,9 +39,7 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     )
     selected = _selected(selection.selected)
     if pinned is not None:
-        draw_comparison(
-            comparison(spec, pinned), run(pinned), traced, lambda address: _go_to(spec, pinned, scene, address)
-        )
+        draw_changes(comparison(spec, pinned), lambda address: _go_to(spec, pinned, scene, address))
     draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
     if pinned is not None:
         draw_selected_change(comparison(spec, pinned), scene, run(pinned), selected)
