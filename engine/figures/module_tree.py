@@ -92,7 +92,7 @@ def _saved_below(graph: Graph) -> dict[str, int]:
     lost = np.array([kind.dropped or bool(kind.unavailable) for kind in slots.kinds], bool)[slots.kind_codes]
     kept = np.flatnonzero(~lost)
     loose = slots.storage_ids[kept] < 0
-    storages = np.where(loose, -1 - kept, slots.storage_ids[kept])
+    storages = np.where(loose, int(slots.storage_ids.max()) + 1 + kept, slots.storage_ids[kept])
     size = np.where(loose, slots.bytes[kept], slots.storage_bytes[kept])
     module = integers(modules.codes)[slots.nodes[kept]]
     paths: dict[str, int] = {}
@@ -101,8 +101,7 @@ def _saved_below(graph: Graph) -> dict[str, int]:
     for depth in range(max(map(len, around))):
         above = np.array([chain[depth] if depth < len(chain) else -1 for chain in around])[module]
         inside = np.flatnonzero(above >= 0)
-        pairs = np.stack([above[inside], storages[inside]])
-        _, once = np.unique(pairs, axis=1, return_index=True)
+        _, once = np.unique(above[inside] * (int(storages.max(initial=0)) + 1) + storages[inside], return_index=True)
         np.add.at(total, above[inside][once], size[inside][once])
     return {path: int(total[number]) for path, number in paths.items()}
 

@@ -65,7 +65,7 @@ def test_rows_say_class_nodes_and_why_there_are_none(canvas_page):
     assert "4 autograd nodes, saves" in title
 
 
-@pytest.mark.parametrize("view", [OPEN, GraphView(expanded=("layers",), maximum_boxes=20), CLOSED])
+@pytest.mark.parametrize("view", [OPEN, GraphView(expanded=("layers",), maximum_boxes=20)])
 def test_a_clicked_module_lights_the_boxes_that_hold_it(canvas_page, view):
     made = varied(LAYERS)
     reader = tree(canvas_page, view)

@@ -60,12 +60,17 @@ class GraphIndex {
 
   // The node of a stable address, or -1.
   nodeOf(address) {
-    const known = this.once("nodes", () => {
-      const found = new Map();
-      for (let node = 0; node < this.count; node++) found.set(this.addressOf(node), node);
-      return found;
-    });
-    return known.get(address) ?? -1;
+    const known = this.once("nodes", () => new Map());
+    if (!known.has(address)) known.set(address, this.findNode(address));
+    return known.get(address);
+  }
+
+  findNode(address) {
+    const count = Number(address.slice(address.lastIndexOf("#") + 1));
+    for (let node = 0; node < this.count; node++) {
+      if (this.counts[node] === count && this.addressOf(node) === address) return node;
+    }
+    return -1;
   }
 
   // Which box shows each position of the forward order: the innermost, -1 where none is drawn.
@@ -91,7 +96,7 @@ class GraphIndex {
   // All boxes that show a node: a leaf is at every box that uses it.
   boxesOf(node) {
     if (!this.isLeaf(node)) return [this.boxOf(node)].filter(Boolean);
-    const uses = this.edgesInto(node).map((edge) => this.boxAt(this.producerAt(edge)));
+    const uses = Array.from(this.edgesInto(node), (edge) => this.boxAt(this.producerAt(edge)));
     return [...new Set([this.boxOf(node), ...uses])].filter(Boolean);
   }
 
@@ -136,7 +141,7 @@ class GraphIndex {
 
   edgesAt(name, ends, node) {
     const { starts, edges } = this.once(name, () => gathered(ends, this.count));
-    return Array.from(edges.subarray(starts[node], starts[node + 1]));
+    return edges.subarray(starts[node], starts[node + 1]);
   }
 }
 

@@ -30,10 +30,11 @@ class Paths {
     if (!from.length) return this.say("Select a box first.");
     if (from.every((node) => index.isGhost(node))) return this.say(`${this.named(from)} is only in A: no edge of this graph leads to it.`);
     const { seen } = walk(index, from, "into");
-    const roots = [...seen].filter((node) => index.roots.has(node)).map((node) => index.roots.get(node));
+    const roots = seen.filter((node) => index.roots.has(node)).map((node) => index.roots.get(node));
     if (!roots.length) return this.say(`No path: nothing that ${this.named(from)} leads to is a traced output.`);
-    const edges = [...seen].flatMap((node) => index.edgesInto(node));
-    return this.light([...seen], edges, `${roots.length > 1 ? "paths" : "path"} to ${listed(roots)}`);
+    const edges = [];
+    for (const node of seen) for (const edge of index.edgesInto(node)) edges.push(edge);
+    return this.light(seen, edges, `${roots.length > 1 ? "paths" : "path"} to ${listed(roots)}`);
   }
 
   // The shortest way from the selection to a leaf, by id or name; without one the nearest, asked again the next.
@@ -44,7 +45,7 @@ class Paths {
     if (from.every((node) => index.isLeaf(node))) return this.toRoot();
     const { seen, came } = walk(index, from, "from");
     const wanted = (node) => leaf === undefined || node === leaf || index.variableOf(node) === leaf;
-    const reached = [...seen].filter((node) => index.isLeaf(node) && wanted(node));
+    const reached = seen.filter((node) => index.isLeaf(node) && wanted(node));
     if (!reached.length) return this.say(`No path: ${this.asked(leaf)} cannot be reached from ${this.named(from)}.`);
     const number = this.turn(reached, leaf);
     const { nodes, edges } = backtrack(index, came, reached[number]);
@@ -103,17 +104,18 @@ function addBox(boxes, box) {
 
 // Breadth first along the edges out of ("from") or into ("into") a node: what is reached, in order, and by which edge.
 function walk(index, starts, way) {
-  const seen = new Set(starts);
-  const came = new Map();
-  const queue = [...starts];
-  for (let next = 0; next < queue.length; next++) {
-    const edges = way === "from" ? index.edgesFrom(queue[next]) : index.edgesInto(queue[next]);
-    for (const edge of edges) {
-      const node = way === "from" ? index.producer[edge] : index.consumer[edge];
-      if (seen.has(node)) continue;
-      seen.add(node);
-      came.set(node, edge);
-      queue.push(node);
+  const ends = way === "from" ? index.producer : index.consumer;
+  const seen = Array.from(starts);
+  const came = new Int32Array(index.count).fill(-1);
+  const known = new Uint8Array(index.count);
+  for (const node of seen) known[node] = 1;
+  for (let next = 0; next < seen.length; next++) {
+    for (const edge of way === "from" ? index.edgesFrom(seen[next]) : index.edgesInto(seen[next])) {
+      const node = ends[edge];
+      if (known[node]) continue;
+      known[node] = 1;
+      came[node] = edge;
+      seen.push(node);
     }
   }
   return { seen, came };
@@ -121,7 +123,7 @@ function walk(index, starts, way) {
 
 function backtrack(index, came, end) {
   const [nodes, edges] = [[end], []];
-  for (let edge = came.get(end); edge !== undefined; edge = came.get(nodes.at(-1))) {
+  for (let edge = came[end]; edge >= 0; edge = came[nodes.at(-1)]) {
     edges.push(edge);
     nodes.push(index.consumer[edge]);
   }

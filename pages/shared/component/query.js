@@ -134,21 +134,25 @@ const PART_OF = { shape: 0, dtype: 1, device: 2 };
 
 // Node ids that meet every condition, in forward order. Words are tested once per distinct word, not once per node.
 function hitsOf(index, conditions) {
-  const tests = conditions.map((one) => nodeTest(index, one));
-  const found = [];
-  for (const node of index.inOrder) if (tests.every((test) => test(node))) found.push(node);
-  return found;
+  const left = new Uint8Array(index.count).fill(1);
+  for (const one of conditions) {
+    const met = nodesMeeting(index, one);
+    for (let node = 0; node < left.length; node++) left[node] &= met[node];
+  }
+  return Array.from(index.inOrder.filter((node) => left[node]));
 }
 
-function nodeTest(index, { name, test }) {
-  if (name === "saved") return (node) => test(index.saved[node]);
+// 1 for every node that meets a condition; a free word may be in any of its words.
+function nodesMeeting(index, { name, test }) {
+  if (name === "saved") return Uint8Array.from(index.saved, (size) => (test(size) ? 1 : 0));
+  const met = new Uint8Array(index.count);
   const tables = name in PART_OF ? ["inputs"] : name ? [TABLE_OF[name]] : FREE;
-  const columns = tables.map((table) => [index[table], verdicts(index, table, PART_OF[name], test)]);
-  if (columns.length === 1) {
-    const [[numbers, verdict]] = columns;
-    return (node) => verdict[numbers[node]] === 1;
+  for (const table of tables) {
+    const verdict = verdicts(index, table, PART_OF[name], test);
+    const numbers = index[table];
+    for (let node = 0; node < met.length; node++) met[node] |= verdict[numbers[node]];
   }
-  return (node) => columns.some(([numbers, verdict]) => verdict[numbers[node]] === 1);
+  return met;
 }
 
 function verdicts(index, table, part, test) {
