@@ -109,7 +109,7 @@ def test_every_colour_choice_has_its_legend(visitor):
     seen = set()
     visitor.page.get_by_role("button", name="View").click()
     for choice in ("kind", "saved bytes", "dtype", "device", "module", "gradient norm"):
-        visitor.control("colour").get_by_role("button", name=choice, exact=True).click()
+        visitor.control("colour").get_by_role("radio", name=choice, exact=True).click()
         visitor.wait_for_answer()
         seen.add(visitor.page.locator("[data-atlas-legend]").inner_text())
     assert len(seen) == 6
@@ -128,7 +128,7 @@ def test_a_long_trace_can_be_stopped_and_leaves_no_process(visitor, server):
         f"{server.address}/{PAGE}?model=Recurrent+over+time&recurrent.cell=hand_written_lstm"
         "&recurrent.steps=2000&recurrent.layers=8"
     )
-    visitor.page.get_by_role("button", name="Stop").click()
+    visitor.control("stop.main").get_by_role("button").click()
     visitor.page.get_by_text("Try again").wait_for()
     end = time.monotonic() + 10
     while set(server.descendants()) - before and time.monotonic() < end:
