@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from engine.figures.columns import break_columns, draw_curves
+from engine.figures.layering import assign_layers
 from engine.figures.level import GAP_X, Drawing, Level
+from engine.figures.ordering import Near, order_rows
 
 DUMMY = 12.0
 """Room a passing edge keeps to its neighbours."""
@@ -27,8 +29,8 @@ class _Work:
     def __init__(self, half: list[float], layer: list[int]) -> None:
         self.half, self.layer = half, layer
         self.rows: list[list[int]] = []
-        self.above: list[list[tuple[int, float]]] = []
-        self.below: list[list[tuple[int, float]]] = []
+        self.above: list[Near] = []
+        self.below: list[Near] = []
         self.chains: list[list[int]] = []
 
 
@@ -44,32 +46,12 @@ def lay_out(level: Level, deadline: Callable[[], None] = _no_limit) -> Drawing:
     if not level.sizes:
         return Drawing((), (), (), 0.0, 0.0, (), 0)
     deadline()
-    layer = assign_layers(level)
+    layer = assign_layers(level, deadline)
     work = _with_bends(level, layer)
     deadline()
-    _order(work, deadline)
+    work.rows = order_rows(work.rows, work.above, work.below, deadline)
     x = _place(work, deadline)
     return _draw(level, work, x)
-
-
-def assign_layers(level: Level) -> list[int]:
-    """Longest path from the top; sources are pulled down to their first consumer, lower ports to the last layer."""
-    count = len(level.sizes)
-    layer = [1 if level.upper and item not in level.upper else 0 for item in range(count)]
-    first = [1 << 30] * count
-    fed = [False] * count
-    for link in sorted(level.links, key=lambda link: link.source):
-        layer[link.target] = max(layer[link.target], layer[link.source] + 1)
-        fed[link.target] = True
-    for link in sorted(level.links, key=lambda link: -link.source):
-        first[link.source] = min(first[link.source], layer[link.target])
-    for item in range(count):
-        if not fed[item] and item not in level.upper and first[item] < 1 << 30:
-            layer[item] = first[item] - 1
-    last = max((layer[i] for i in range(count) if i not in level.lower), default=0)
-    for item in level.lower:
-        layer[item] = last + 1
-    return layer
 
 
 def _with_bends(level: Level, layer: list[int]) -> _Work:
@@ -120,70 +102,6 @@ def _join(work: _Work, upper: int, upper_dx: float, lower: int, lower_dx: float)
     shift = shift if abs(shift) <= FAR_PORT else 0.0
     work.below[upper].append((lower, shift))
     work.above[lower].append((upper, -shift))
-
-
-def _order(work: _Work, deadline: Callable[[], None]) -> None:
-    """Barycentre sweeps, keeping the order with fewest crossings."""
-    place = [0.0] * len(work.layer)
-    for row in work.rows:
-        for position, vertex in enumerate(row):
-            place[vertex] = position
-    best, best_rows = crossings(work.rows, work.below, place), [list(row) for row in work.rows]
-    sweeps = 8 if len(work.layer) < 1500 else 4
-    for sweep in range(sweeps):
-        if best == 0:
-            break
-        down = sweep % 2 == 0
-        _sweep(work, place, down, deadline)
-        found = crossings(work.rows, work.below, place)
-        if found < best:
-            best, best_rows = found, [list(row) for row in work.rows]
-    work.rows = best_rows
-
-
-def _sweep(work: _Work, place: list[float], down: bool, deadline: Callable[[], None]) -> None:
-    neighbours = work.above if down else work.below
-    for row in work.rows if down else reversed(work.rows):
-        deadline()
-        if len(row) > 1:
-            wanted = {
-                v: sum(place[n] + dx * 1e-4 for n, dx in neighbours[v]) / len(neighbours[v])
-                if neighbours[v]
-                else place[v]
-                for v in row
-            }
-            row.sort(key=lambda vertex: (wanted[vertex], place[vertex]))
-        for position, vertex in enumerate(row):
-            place[vertex] = position
-
-
-def crossings(rows: list[list[int]], below: list[list[tuple[int, float]]], place: list[float]) -> int:
-    """Pairs of edges between neighbouring layers that cross; n log n by merge counting in a Fenwick tree."""
-    total = 0
-    for row in rows:
-        if len(row) < 2:
-            continue
-        ends = [place[n] for v in row for n in sorted((n for n, _ in below[v]), key=place.__getitem__)]
-        total += _inversions(ends)
-    return total
-
-
-def _inversions(ends: list[float]) -> int:
-    if len(ends) < 2:
-        return 0
-    size = int(max(ends)) + 2
-    tree, total = [0] * (size + 1), 0
-    for seen, end in enumerate(ends):
-        index, not_greater = int(end) + 1, 0
-        while index:
-            not_greater += tree[index]
-            index -= index & -index
-        total += seen - not_greater
-        index = int(end) + 1
-        while index <= size:
-            tree[index] += 1
-            index += index & -index
-    return total
 
 
 def _spread(level: Level, work: _Work) -> list[float]:

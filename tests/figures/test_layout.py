@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.figures.layout import assign_layers, crossings, isotonic, lay_out
+from engine.figures.layering import assign_layers
+from engine.figures.layout import isotonic, lay_out
 from engine.figures.level import Level, Link
+from engine.figures.ordering import crossings
 
 
 @st.composite
@@ -81,7 +83,7 @@ def test_isotonic_is_ordered_and_keeps_what_is_ordered(pairs):
 def test_longest_path_and_leaf_pull_in():
     # 0 -> 1 -> 2 -> 4, and 3 -> 4: the source 3 stands right above its consumer.
     level = Level([(50, 20)] * 5, [Link(0, 1), Link(1, 2), Link(2, 4), Link(3, 4)])
-    assert assign_layers(level) == [0, 1, 2, 2, 3]
+    assert assign_layers(level, lambda: None) == [0, 1, 2, 2, 3]
 
 
 def test_crossings_are_counted():
