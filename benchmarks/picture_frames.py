@@ -29,14 +29,21 @@ PLAY = """
 async ([gesture, frames]) => {
   const canvas = document.querySelector("[data-atlas-canvas]");
   const intervals = [];
-  const send = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, pointerId: 1, buttons: 1, bubbles: true }));
+  const send = (type, x, y) => {
+    const at = { clientX: x, clientY: y, pointerId: 1, buttons: 1, bubbles: true };
+    canvas.dispatchEvent(new PointerEvent(type, at));
+  };
+  const wheel = (deltaY) => {
+    const at = { clientX: 640, clientY: 320, deltaY, bubbles: true, cancelable: true };
+    canvas.dispatchEvent(new WheelEvent("wheel", at));
+  };
   canvas.setPointerCapture = () => {};
   let before = await new Promise(requestAnimationFrame);
   if (gesture === "drag") send("pointerdown", 640, 320);
   for (let i = 0; i < frames; i++) {
     const angle = (i / frames) * 2 * Math.PI;
     if (gesture === "drag") send("pointermove", 640 + 560 * Math.sin(angle), 320 + 280 * Math.sin(2 * angle));
-    else canvas.dispatchEvent(new WheelEvent("wheel", { clientX: 640, clientY: 320, deltaY: i < frames / 2 ? -40 : 40, bubbles: true, cancelable: true }));
+    else wheel(i < frames / 2 ? -40 : 40);
     const now = await new Promise(requestAnimationFrame);
     intervals.push(now - before);
     before = now;

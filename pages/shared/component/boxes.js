@@ -1,6 +1,6 @@
 // Boxes on a 2D context, in world coordinates: plain fills from afar, with rim, words and marks when near.
 
-const TINY = 9; // pixels of height below which a box is a patch of colour
+const PATCHES = 0.2; // zoom below which boxes are patches of colour: no title could be read
 const RING_COLOURS = new Set(["added", "removed", "changed"]);
 
 class BoxPainter extends WordPainter {
@@ -26,7 +26,7 @@ class BoxPainter extends WordPainter {
   boxes(context, scene, seen, state) {
     const patches = new Map();
     for (const box of seen) {
-      if (box.height * state.zoom >= TINY) this.box(context, scene, box, state);
+      if (state.zoom >= PATCHES) this.box(context, scene, box, state);
       else this.sort(patches, scene, box, state);
     }
     this.patches(context, patches, state.zoom);
@@ -37,7 +37,8 @@ class BoxPainter extends WordPainter {
   sort(patches, scene, box, state) {
     const marked = RING_COLOURS.has(box.mark);
     const colour = marked ? this.named(scene, box.mark).accent : this.colour(scene, box.colour).accent;
-    const strength = state.faded(box) ? 0.22 : (state.compared && !marked ? 0.4 : 1) * state.appearing(box);
+    const calm = box.kind === "operation" && scene.colour_by === "kind" ? 0.55 : 0.92;
+    const strength = (state.faded(box) ? 0.2 : marked ? 1 : state.compared ? 0.4 * calm : calm) * state.appearing(box);
     const key = `${marked ? 1 : 0}${strength}${colour}${box.mark === "removed"}`;
     if (!patches.has(key)) patches.set(key, { marked, colour, strength, hollow: box.mark === "removed", boxes: [] });
     patches.get(key).boxes.push(box);

@@ -70,7 +70,7 @@ class Chrome extends Minimap {
 
   // A sentence in the place of the status for a while.
   say(sentence) {
-    this.statusBox.textContent = sentence;
+    this.statusBox.textContent = this.view.root.dataset.atlasSaid = sentence;
     clearTimeout(this.saying);
     this.saying = setTimeout(() => this.view.scene && this.status(), SAID_MS);
   }

@@ -29,7 +29,7 @@ class Minimap extends Tooltip {
     context.scale(ratio * scale, ratio * scale);
     scene.boxes.forEach((box) => {
       context.fillStyle = box.role === "frame" ? theme.frame : this.accentOf(scene.colours[box.colour]);
-      context.globalAlpha = box.role === "frame" ? 1 : scene.compared ? 0.35 : 0.8;
+      context.globalAlpha = box.role === "frame" ? 1 : scene.compared ? 0.3 : box.kind === "operation" ? 0.55 : 0.9;
       this.patch(context, box, 1.2);
     });
     this.drawMarks(context, scene);

@@ -1,0 +1,324 @@
+"""The graph canvas in a real Chromium: sizes, marks, words along wires, legend, PNG, minimap, keys, hostile names."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from PIL import Image
+
+from engine.figures.palette import BACKGROUND, channels, meaning
+from engine.figures.scene import build_scene
+from engine.figures.view import GraphView
+from tests.browser.pixels import brightness, colours, drawn_share, look
+from tests.browser.visitor import CHROMIUM, launch
+from tests.component.graph_scenes import SCENES, blocks
+from tests.component.graph_visitor import Picture
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: install the system package 'chromium'"),
+]
+THEMES = ("light", "dark")
+SAVED_MARGIN, LARGEST_AREA = 24, 64e6
+"""Of a PNG of everything: pixels around it at full size, and how many it has at most."""
+NEAR = "() => view.camera.flyTo({ zoom: 1, x: (view.scene.width - view.width) / 2, y: -60 }, true)"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        started = launch(playwright)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def shown(browser):
+    """Opens scenes on pages of their own; at the end no script may have failed."""
+    contexts, problems = [], []
+
+    def open_scene(scene, theme="light", **options):
+        context = browser.new_context(viewport={"width": 1280, "height": 660}, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        return Picture(page, SCENES[scene]() if isinstance(scene, str) else scene, theme)
+
+    yield open_scene
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def saved_png(picture, *keys):
+    """The PNG that these keys save."""
+    with picture.page.expect_download() as started:
+        picture.press(*keys)
+    return Image.open(io.BytesIO(started.value.path().read_bytes())).convert("RGB")
+
+
+def count_near(image, colour, within=24):
+    """How many pixels are about this "#rrggbb"."""
+    red, green, blue = channels(colour)
+    found = image.getcolors(image.width * image.height) or []
+    return sum(n for n, (r, g, b) in found if max(abs(r - red), abs(g - green), abs(b - blue)) <= within)
+
+
+def borders(image, width):
+    """The four strips along the edges."""
+    right, bottom = image.size
+    places = [(0, 0, right, width), (0, bottom - width, right, bottom), (0, 0, width, bottom)]
+    return [image.crop(place) for place in (*places, (right - width, 0, right, bottom))]
+
+
+@pytest.mark.parametrize(
+    ("scene", "theme"), [("ten", "light"), ("ten", "dark"), ("300", "light"), ("300", "dark"), ("2000", "light")]
+)
+def test_every_size_is_drawn_and_nothing_is_cut(shown, scene, theme):
+    """In the file with everything, a margin of the ground runs around all of it."""
+    picture = shown(scene, theme)
+    assert picture.said["atlasTheme"] == theme
+    whole = saved_png(picture, "Shift+S")
+    assert drawn_share(whole) > 0.01
+    assert colours(whole) > 8
+    ground = channels(BACKGROUND[theme])
+    fine = whole.width / (max(SCENES[scene]().width, 300) + 2 * SAVED_MARGIN)
+    for strip in borders(whole, int(0.6 * SAVED_MARGIN * fine)):
+        assert strip.getcolors() == [(strip.width * strip.height, ground)]
+    if scene == "2000":
+        assert whole.width * whole.height <= LARGEST_AREA
+        assert "reduced to" in picture.said["atlasSaid"]
+
+
+@pytest.mark.parametrize("scene", ["300", "2000"])
+def test_all_of_it_fits_in_sight(shown, scene):
+    picture = shown(scene)
+    picture.press("f")
+    for place in picture.places.values():
+        assert min(place["x"], place["y"]) >= 0
+        assert place["x"] + place["width"] <= 1280
+        assert place["y"] + place["height"] <= 640
+    assert drawn_share(look(picture.canvas)) > 0.05
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_marks_have_their_colours_from_near_and_from_afar(shown, theme):
+    picture = shown("marked", theme)
+    for zoom, least in ((1.0, 60), (0.15, 4)):
+        picture.page.evaluate("(zoom) => view.camera.flyTo({ zoom, x: -200, y: -60 }, true)", zoom)
+        picture.said  # noqa: B018 waits until it rests
+        image = look(picture.canvas)
+        for mark in ("added", "removed", "changed"):
+            assert count_near(image, meaning(mark).accent(theme)) >= least, (mark, zoom)
+
+
+def test_what_is_gone_is_dashed_and_faint(shown):
+    """A ghost's outline has gaps: along its top edge both its colour and the ground show."""
+    picture = shown("marked")
+    picture.page.evaluate(NEAR)
+    scene = SCENES["marked"]()
+    ghost = next(box for box in scene.boxes if box.mark == "removed")
+    place = picture.places[ghost.address]
+    image = look(picture.canvas)
+    top = [image.getpixel((place["x"] + i, place["y"])) for i in range(12, place["width"] - 20)]
+    red = [channels(meaning("removed").light)[0] + 90 > r and r - g > 60 for r, g, _ in top]
+    assert 0.25 < sum(red) / len(red) < 0.9
+
+
+def test_words_along_wires_show_near_and_go_away_far(shown):
+    picture = shown("ten")
+    said = "() => view.scene.wires.filter((wire) => wire.said?.length).length"
+    picture.page.evaluate("() => view.camera.flyTo({ zoom: 0.4, x: -200, y: 0 }, true)")
+    picture.said  # noqa: B018
+    assert picture.page.evaluate(said) == 0
+    picture.page.evaluate(NEAR)
+    picture.said  # noqa: B018
+    assert picture.page.evaluate(said) > 5
+    overlaps = picture.page.evaluate(
+        """() => {
+          const words = view.scene.wires.flatMap((wire) => wire.said ?? []);
+          const boxes = view.scene.boxes.filter((box) => box.role !== "frame");
+          const right = (one) => one.x + one.width, bottom = (one) => one.y + one.height;
+          const apart = (a, b) => a.x >= right(b) || b.x >= right(a) || a.y >= bottom(b) || b.y >= bottom(a);
+          const others = (i) => [...boxes, ...words.slice(i + 1)];
+          return words.flatMap((word, i) => others(i).filter((other) => !apart(word, other))).length;
+        }"""
+    )
+    assert overlaps == 0
+
+
+def test_a_path_lights_its_wires_and_fades_the_rest(shown):
+    picture = shown("ten")
+    before = look(picture.canvas)
+    picture.page.evaluate(
+        """() => {
+          const [wire] = view.scene.wires;
+          const ends = [wire.source, wire.target].map((index) => view.scene.boxes[index].address);
+          view.highlight = { boxes: new Set(ends), wires: new Set([wire]), label: "one wire" };
+          view.repaint();
+        }"""
+    )
+    picture.said  # noqa: B018
+    after = look(picture.canvas)
+    assert count_near(after, "#3d53c6") > count_near(before, "#3d53c6") + 20
+    assert count_near(after, meaning("operation").light) < count_near(before, meaning("operation").light)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_scale_stands_in_the_legend_with_its_steps(shown, theme):
+    made = blocks(1)
+    norms = {"blocks.0.mlp.weight": float("inf")}
+    by_bytes = shown(build_scene(made, GraphView(colour_by="saved bytes")), theme)
+    steps = by_bytes.page.locator(".atlas-scale span").all_inner_texts()
+    assert len(steps) == 5
+    assert steps[-1].strip() == "4.00 KiB"  # the largest slot of twelve nodes, 4 << 10 bytes
+    by_norm = shown(build_scene(made, GraphView(colour_by="gradient norm"), gradients=norms), theme)
+    legend = by_norm.page.locator("[data-atlas-legend]").inner_text()
+    assert "non-finite" in legend
+    assert "no gradient" in legend
+    by_norm.page.evaluate(NEAR)
+    by_norm.said  # noqa: B018
+    assert count_near(look(by_norm.canvas), meaning("non_finite").accent(theme)) > 60
+
+
+def test_the_view_is_saved_as_it_is_seen_twice_as_fine_with_its_legend(shown):
+    picture = shown("ten")
+    picture.page.evaluate("() => view.tree.toggle?.() && view.resize()")
+    width, height = picture.page.evaluate("() => [view.width, view.height]")
+    image = saved_png(picture, "s")
+    assert image.size == (2 * width, 2 * height)
+    corner = image.crop((0, image.height - 140, image.width // 4, image.height))
+    assert drawn_share(corner) > 0.01
+    assert "with Shift" in picture.said["atlasSaid"]
+
+
+def test_the_minimap_takes_one_there_and_shows_what_differs(shown):
+    scene = SCENES["2000"]()
+    marked = [
+        msgspec.structs.replace(box, mark="changed") if box.role != "frame" and i % 40 == 0 else box
+        for i, box in enumerate(scene.boxes)
+    ]
+    picture = shown(msgspec.structs.replace(scene, boxes=tuple(marked)))
+    minimap = picture.page.locator("[data-atlas-minimap]")
+    assert count_near(look(minimap), meaning("changed").light) > 100
+    before = set(picture.places)
+    size = minimap.bounding_box()
+    minimap.click(position={"x": size["width"] - 6, "y": size["height"] / 2})
+    after = set(picture.places)
+    assert not before & {address for address in after if scene_role(scene, address) == "node"}
+    picture.page.mouse.down()
+    picture.page.mouse.move(size["x"] + size["width"] / 2, size["y"] + 10)
+    picture.page.mouse.up()
+    assert set(picture.places) != after
+
+
+def scene_role(scene, address):
+    return next(box.role for box in scene.boxes if box.address == address)
+
+
+def test_the_minimap_shows_the_selected_box(shown):
+    picture = shown("300")
+    picture.press("+")
+    minimap = picture.page.locator("[data-atlas-minimap]")
+    before = count_near(look(minimap), "#3d53c6")
+    picture.page.evaluate("() => { view.selected = view.scene.boxes.at(-1).address; view.repaint(); }")
+    picture.said  # noqa: B018
+    assert count_near(look(minimap), "#3d53c6") > before
+
+
+def test_keys_zoom_walk_open_search_and_let_go(shown):
+    picture = shown("ten")
+    zoom = float(picture.said["atlasZoom"])
+    assert float(picture.press("+")["atlasZoom"]) > zoom
+    assert float(picture.press("f")["atlasZoom"]) == pytest.approx(zoom, abs=0.002)
+    first = picture.press("ArrowDown")["atlasSelected"]
+    second = picture.press("ArrowDown")["atlasSelected"]
+    wires = picture.page.evaluate(
+        "() => view.scene.wires.map(({ source, target }) => [source, target].map((i) => view.scene.boxes[i].address))"
+    )
+    assert [first, second] in wires
+    assert picture.press("Escape")["atlasSelected"] == ""
+    assert ["selected", second] in picture.told
+    picture.press("/")
+    assert picture.page.evaluate("() => document.activeElement.matches('[data-atlas-search]')")
+
+
+def test_enter_opens_the_selected_group(shown):
+    picture = shown(build_scene(blocks(3), GraphView(expanded=())))
+    picture.press("ArrowDown", "Enter")
+    assert picture.told[-1] == ["toggled", picture.said["atlasSelected"]]
+
+
+def test_a_question_mark_lists_the_keys_and_escape_closes(shown):
+    picture = shown("ten")
+    panel = picture.page.locator("[data-atlas-help]")
+    assert not panel.is_visible()
+    picture.press("?")
+    assert panel.is_visible()
+    assert "path to the root" in panel.inner_text()
+    picture.page.keyboard.press("Escape")
+    assert not panel.is_visible()
+    assert picture.page.evaluate("() => document.activeElement === view.canvas")
+
+
+def test_the_focus_is_seen(shown):
+    picture = shown("ten")
+    before = look(picture.root)
+    picture.page.keyboard.press("Tab")
+    for _ in range(4):
+        if picture.page.evaluate("() => document.activeElement === view.canvas"):
+            break
+        picture.page.keyboard.press("Tab")
+    assert picture.page.evaluate("() => document.activeElement === view.canvas")
+    assert count_near(look(picture.root), "#3d53c6") > count_near(before, "#3d53c6") + 500
+
+
+def test_moves_are_instant_for_those_who_asked_for_less_motion(shown):
+    picture = shown("300", reduced_motion="reduce")
+    picture.page.evaluate("() => view.camera.zoomAt(2, 100, 100)")
+    assert picture.page.evaluate("() => { view.fit(); return view.camera.flight; }") is None
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_hostile_names_are_words_and_leave_their_neighbours_alone(shown, theme):
+    picture = shown("hostile", theme)
+    picture.page.evaluate(NEAR)
+    picture.said  # noqa: B018
+    made = picture.page.evaluate("() => document.querySelectorAll('img, [data-atlas-graph] script').length")
+    assert made == 0
+    drawn = picture.page.evaluate(
+        """() => {
+          const said = [];
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.fillText = (text) => said.push(text);
+          const all = inSightOfAll();
+          view.painter.paint(pen, view.scene, { ...view.state(performance.now()), ...all, zoom: 1, scale: 1 });
+          return said;
+          function inSightOfAll() {
+            return { within: (scene) => scene.boxes, near: (wires) => wires };
+          }
+        }"""
+    )
+    assert max(map(len, drawn)) <= 161
+    assert not any(sign in text for text in drawn for sign in "\u202e\u202c\u2066\x00\x1b\n")
+    assert drawn.count("Plain") == 11
+    assert any("</script>" in text for text in drawn)
+
+
+def test_hovering_says_a_hostile_name_as_text(shown):
+    picture = shown("hostile")
+    picture.page.evaluate(NEAR)
+    place = next(place for address, place in picture.places.items() if "img" in address)
+    picture.canvas.hover(position={"x": place["x"] + 20, "y": place["y"] + 10})
+    tooltip = picture.page.locator("[data-atlas-tooltip]")
+    assert "<img src=x onerror=alert(1)>" in tooltip.inner_text()
+    assert tooltip.locator("img").count() == 0
+
+
+def test_the_themes_differ(shown):
+    light, dark = (look(shown("ten", theme).canvas) for theme in THEMES)
+    assert brightness(light) > 0.8 > 0.3 > brightness(dark)
