@@ -35,6 +35,8 @@ MARKERS = 4
 """Leaf markers shown in full on one box."""
 CHANGES = 2
 """Differences to run A told in a box; the rest is in its tooltip and details."""
+BOLD = 6
+"""They are set in bold: one letter wider in so many."""
 
 
 class Marker(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -131,21 +133,21 @@ class Labels:
         modified = len(modified_slots([node, *absorbed]))
         lines += [modified_line(modified)] if modified else []
         lines += [unused_line(self._unused[node.id])] if node.id in self._unused else []
-        lines += [shorten(word, 34) for word in self.marking.words(self.members(item))[:CHANGES]]
+        told = [shorten(word, 34) for word in self.marking.words(self.members(item))[:CHANGES]]
         leaves = self._markers(node)
         outputs = tuple(shorten(name, 40) for name in self._outputs.get(node.id, ()))
         title = shorten(operation_name(node.name), 30)
         return Text(
             title=title,
             kind="removed" if self.marking.is_ghost(node.id) else box_kind(node),
-            lines=tuple(lines),
+            lines=(*lines, *told),
             leaves=leaves,
             saved_bytes=saved,
             dropped=dropped,
             outputs=outputs,
             empty=self._empty.get(node.id, ()),
             tooltip=self._tooltip(node, absorbed, saved),
-            size=size_for(title, lines, leaves, outputs),
+            size=size_for(title, [*lines, *(f"{word}{' ' * (len(word) // BOLD)}" for word in told)], leaves, outputs),
         )
 
     def _tooltip(self, node: Node, absorbed: list[Node], saved: int) -> tuple[str, ...]:

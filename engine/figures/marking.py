@@ -13,7 +13,7 @@ from engine.graph.columns import Integers
 from engine.graph.spec import Edge, Graph
 
 WORDS = ("", "added", "removed", "changed")
-SIGNS = {"added": "+", "removed": MINUS, "changed": "~"}
+SIGNS = {"added": "+", "removed": MINUS}
 
 
 class Marking:
@@ -97,9 +97,10 @@ class Marking:
 
 
 def counts_line(found: Counter[str]) -> str:
-    """ "+3  −2  ~4 since A"."""
+    """ "+3, −2, 1 changed since A"."""
     parts = [f"{sign}{format_count(found[mark])}" for mark, sign in SIGNS.items() if found[mark]]
-    return f"{'  '.join(parts)} since A" if parts else ""
+    parts += [f"{format_count(found['changed'])} changed"] if found["changed"] else []
+    return f"{', '.join(parts)} since A" if parts else ""
 
 
 def _by_path(compared: Compared) -> Counter[str]:

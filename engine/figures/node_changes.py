@@ -113,7 +113,7 @@ def _origin(slot: Saved) -> str:
     if not slot.owner:
         return "unrecorded"
     intermediate = slot.owner_kind == "intermediate"
-    return f"{operation_name(shorten(_owner(slot), 30))} output" if intermediate else shorten(slot.owner, 30)
+    return f"of {operation_name(shorten(_owner(slot), 30))}" if intermediate else shorten(slot.owner, 30)
 
 
 def _writes(slot: Saved) -> int:

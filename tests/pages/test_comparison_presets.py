@@ -95,7 +95,7 @@ def test_without_the_residual_three_sums_go_and_three_linears_save_something_els
     found = compared(start)
     assert names(start, "removed") == {"AddBackward0": 3}
     assert names(start, "changed") == {"AddmmBackward0": 3}
-    assert all(found.changes[i] == ("mat1: Add output → Relu output",) for i in found.ids("changed"))
+    assert all(found.changes[i] == ("mat1: of Add → of Relu",) for i in found.ids("changed"))
     assert found.a.saved_bytes - found.b.saved_bytes == 3 * 4 * 64 * 4
 
 
