@@ -180,6 +180,14 @@ def test_a_node_in_sight_is_selected_at_once(canvas_page):
     assert reader.told == [["selected", addresses(made, forward_order(made))[reader.ask("op:mul")[1]]]]
 
 
+def test_a_lit_box_can_be_seen_beside_the_list(reader):
+    reader.page.evaluate("() => { view.camera.zoomAt(3, 0, 0); view.camera.pan(4000, 4000); }")
+    reader.type("op:gelu")
+    (place,) = reader.places.values()
+    edge = reader.page.locator(".atlas-hits").bounding_box()["x"]
+    assert 0 < place["x"] + place["width"] / 2 < edge
+
+
 def test_a_leaf_used_often_lights_every_box_that_uses_it(canvas_page):
     reader = reading(canvas_page, encoded(tied_loop(5), GraphView()))
     assert reader.ask("tensor:step.weight") == [11]

@@ -25,7 +25,10 @@ class Search {
 
   soon() {
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.run(), DEBOUNCE_MS);
+    this.waiting = setTimeout(() => {
+      this.run();
+      this.bringIntoSight();
+    }, DEBOUNCE_MS);
   }
 
   // Hits in forward order; the boxes that show them are lit.
@@ -45,6 +48,19 @@ class Search {
     this.show();
     view.still = null;
     view.repaint();
+  }
+
+  // When no lit box can be seen, because it is out of sight or under the list, look at the first.
+  bringIntoSight() {
+    const { view, panel } = this;
+    const [first] = view.found.values();
+    const right = view.width - this.covers;
+    const low = this.covers ? panel.parentElement.offsetTop + panel.offsetTop + panel.offsetHeight : 0;
+    const seen = (box) => {
+      const [x, y] = view.camera.toScreen(box.x + box.width / 2, box.y + box.height / 2);
+      return x > 0 && y > 0 && x < view.width && y < view.height && (x < right || y > low);
+    };
+    if (first && ![...view.found.values()].some(seen)) view.lookAt(first);
   }
 
   // The same question to a new picture: the reader keeps the hit that was reached.
@@ -98,7 +114,7 @@ class Search {
     const hidden = boxes.every((box) => box.role !== "node");
     const leaf = index.isLeaf(node);
     const where = [index.isGhost(node) ? "only in A" : "", index.moduleOf(node), hidden ? (boxes.length ? `in closed ${boxes[0].title}` : "outside of this picture") : ""];
-    const row = element("div", "atlas-hit", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
+    const row = element("div", leaf ? "atlas-hit atlas-hit-leaf" : "atlas-hit", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
     row.append(
       element("b", "", {}, leaf ? index.variableOf(node) || "unnamed leaf" : index.operationOf(node)),
       element("span", "atlas-hit-shape", {}, index.shapesOf(node).replaceAll("\n", ", ")),
