@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
 
-from engine.figures.fold import is_leaf
 from engine.figures.hierarchy import Item
 from engine.figures.labels import Labels
 from engine.figures.palette import CATEGORICAL, MARKS, PALETTE, SEQUENTIAL, Meaning
 from engine.figures.units import format_bytes, format_significant, shorten
 from engine.figures.view import ColourBy
+from engine.graph.columns import integers
 from engine.graph.spec import Graph
 
 
@@ -101,7 +102,8 @@ def gradient_norms(
     """Norm over all gradients that the leaves of each box received, by address; None where none did."""
     found: dict[str, float | None] = {}
     for item in visible:
-        names = {graph.nodes[i].variable for i in labels.members(item) if is_leaf(graph.nodes[i])}
+        ids = labels.nodes.of(item)
+        names = {graph.node_variables[i] for i in ids[labels.nodes.is_leaf[ids] == 1].tolist()}
         known = [norm for name in names if (norm := gradients.get(name)) is not None]
         found[item.address] = _root_of_squares(known) if known else None
     return found
@@ -202,11 +204,12 @@ def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> 
 
 def _most_common(graph: Graph, labels: Labels, item: Item, what: Literal["dtype", "device"]) -> str:
     """The dtype or device that most first outputs inside a box have."""
-    found = Counter(
-        str(getattr(metadata, what)).removeprefix("torch.")
-        for i in labels.members(item)
-        for metadata in graph.nodes[i].inputs[:1]
-    )
+    received = graph.node_columns.inputs
+    counts = np.bincount(integers(received.codes)[labels.nodes.of(item)], minlength=len(received.table))
+    found: Counter[str] = Counter()
+    for metadata, count in zip(received.table, counts.tolist(), strict=True):
+        if metadata and count:
+            found[str(getattr(metadata[0], what)).removeprefix("torch.")] += count
     return found.most_common(1)[0][0] if found else "unknown"
 
 
