@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph.columns import ITEM_BYTES, LARGEST, Coded, EdgeColumns, NodeColumns, SlotColumns, integers
+from engine.graph.columns import DTYPES, ITEM_BYTES, LARGEST, Coded, EdgeColumns, NodeColumns, SlotColumns, integers
 from engine.graph.rows import Root
 from engine.runner.contract import Array
 
@@ -52,7 +52,7 @@ def _length(name: str, column: Array) -> int:
 
 
 def _largest(column: Array) -> int:
-    return int(np.frombuffer(column.data, np.dtype(column.dtype).newbyteorder("<")).max())
+    return int(np.frombuffer(column.data, DTYPES[column.dtype]).max())
 
 
 def _below(name: str, column: Array, limit: int, what: str) -> None:

@@ -22,6 +22,9 @@ ITEM_BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
 LARGEST = 2**63
 """A sequence number may be as large as an int64 holds, and is stored one higher."""
 
+DTYPES = {name: np.dtype(name).newbyteorder("<") for name in ITEM_BYTES}
+_SMALLEST = [next((name, DTYPES[name]) for name, size in ITEM_BYTES.items() if size >= held) for held in range(9)]
+
 
 class Coded(msgspec.Struct, Generic[T], frozen=True, array_like=True):
     """A column of few different values: each once, in order of appearance, and per row its place in that table."""
@@ -104,23 +107,25 @@ class EdgeColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 def integers(column: Array) -> Integers:
     """The numbers of a column as they are stored."""
-    return np.frombuffer(column.data, np.dtype(column.dtype).newbyteorder("<")).astype(np.int64)
+    return np.frombuffer(column.data, DTYPES[column.dtype]).astype(np.int64)
 
 
 def optional(column: Array) -> Integers:
     """The numbers of a column in which some may be missing: -1 for those."""
-    stored = np.frombuffer(column.data, np.dtype(column.dtype).newbyteorder("<"))
+    stored = np.frombuffer(column.data, DTYPES[column.dtype])
     return (stored.astype(np.uint64) - np.uint64(1)).astype(np.int64)
 
 
 def column(numbers: Sequence[int] | npt.NDArray[Any]) -> Array:
     """Whole numbers from 0 as an Array of the smallest dtype that holds them; OverflowError for others."""
-    array = numbers if isinstance(numbers, np.ndarray) else np.array(numbers, dtype=np.uint64)
+    given = numbers if isinstance(numbers, np.ndarray) else np.array(numbers, dtype=np.uint64)
+    array = given.astype(np.uint64, copy=False)  # negative ones become too large
     largest = int(array.max()) if array.size else 0
-    if array.size and int(array.min()) < 0:
-        raise OverflowError(f"A column holds whole numbers from 0; received {int(array.min())}.")
-    dtype = next(name for name, size in ITEM_BYTES.items() if largest < 1 << 8 * size)
-    return Array(dtype, (array.size,), array.astype(np.dtype(dtype).newbyteorder("<")).tobytes())
+    if largest > LARGEST:
+        received = largest if given.dtype == np.uint64 else int(given.min())
+        raise OverflowError(f"A column holds whole numbers from 0 to {LARGEST}; received {received}.")
+    name, dtype = _SMALLEST[(largest.bit_length() + 7) // 8]
+    return Array(name, (array.size,), array.astype(dtype).tobytes())
 
 
 def optional_column(numbers: Sequence[int | None]) -> Array:
@@ -129,25 +134,25 @@ def optional_column(numbers: Sequence[int | None]) -> Array:
 
 
 def coded(values: Sequence[T]) -> Coded[T]:
-    """A column of values, each different one once."""
-    return recoded(np.arange(len(values)), values)
-
-
-def recoded(codes: npt.NDArray[np.int64], values: Sequence[T]) -> Coded[T]:
-    """The column `values[code] for code in codes`; equal values become one, unused ones are dropped."""
-    merged, table = _merge(values)
-    codes = merged[codes]
-    first = np.full(len(table), codes.size)
-    first[codes[::-1]] = np.arange(codes.size)[::-1]
-    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
-    renamed = np.empty(len(table), dtype=np.int64)
-    renamed[order] = np.arange(order.size)
-    return Coded(tuple(table[place] for place in order.tolist()), column(renamed[codes]))
-
-
-def _merge(values: Sequence[T]) -> tuple[Integers, list[T]]:
-    """(place of every value among the different ones, these); most equal values are one object, told at a glance."""
+    """A column of values, each different one once; most equal values are one object, which is told at a glance."""
     objects = dict(zip(map(id, values), values, strict=True))
-    places: dict[T, int] = {}
-    of_object = {number: places.setdefault(value, len(places)) for number, value in objects.items()}
-    return np.fromiter(map(of_object.__getitem__, map(id, values)), np.int64, len(values)), list(places)
+    table = tuple(dict.fromkeys(objects.values()))
+    places = dict(zip(table, range(len(table)), strict=True))
+    of_object = dict(zip(objects, map(places.__getitem__, objects.values()), strict=True))
+    return Coded(table, column(np.fromiter(map(of_object.__getitem__, map(id, values)), np.int64, len(values))))
+
+
+def recoded(codes: Integers, values: Sequence[T]) -> Coded[T]:
+    """The column `values[code] for code in codes`; equal values become one, unused ones are dropped."""
+    table = list(dict.fromkeys(values))
+    if len(table) < len(values):
+        places = dict(zip(table, range(len(table)), strict=True))
+        codes = np.fromiter(map(places.__getitem__, values), np.int64, len(values))[codes]
+    first = np.full(len(table), codes.size)
+    first[codes[::-1]] = np.arange(codes.size - 1, -1, -1)
+    order = np.argsort(first)[: np.count_nonzero(first < codes.size)].tolist()
+    if order == list(range(len(table))):
+        return Coded(tuple(table), column(codes))
+    renamed = np.empty(len(table), dtype=np.int64)
+    renamed[order] = np.arange(len(order))
+    return Coded(tuple(map(table.__getitem__, order)), column(renamed[codes]))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -46,13 +47,20 @@ def leaf_table(
 
 def uses_of(graph: Graph, ids: Mapping[Any, int], extra: Mapping[str, torch.Tensor]) -> dict[tuple[str, str], int]:
     """(kind, name) -> edges of the graph that end in that leaf or that named output."""
-    into = Counter(zip(graph.edge_targets.tolist(), graph.edge_input_nrs.tolist(), strict=True))
-    kinds, variables = graph.node_kinds, graph.node_variables
-    found = {("leaf", variables[node]): into[node, 0] for node, kind in enumerate(kinds) if kind == "leaf"}
-    for name, tensor in extra.items():
-        number = ids.get(tensor.grad_fn)
-        found["intermediate", name] = into[number, tensor.output_nr] if number is not None else 0
+    named = {name: (ids.get(tensor.grad_fn), tensor.output_nr) for name, tensor in extra.items()}
+    leaves = [node for node, kind in enumerate(graph.node_kinds) if kind == "leaf"]
+    into = _edges_into({*leaves, *(number for number, _ in named.values() if number is not None)}, graph)
+    found = {("leaf", graph.node_variables[node]): into[node, 0] for node in leaves}
+    for name, place in named.items():
+        found["intermediate", name] = into[place]
     return found
+
+
+def _edges_into(nodes: set[int], graph: Graph) -> Counter[tuple[int | None, int]]:
+    """Edges into each input of these nodes."""
+    targets = graph.edge_targets
+    edges = np.flatnonzero(np.isin(targets, list(nodes)))
+    return Counter(zip(targets[edges].tolist(), graph.edge_input_nrs[edges].tolist(), strict=True))
 
 
 def _tensors(

@@ -73,7 +73,7 @@ def read_nodes(
         hooks=_mostly((), hooks, len(nodes)),
         variable=_mostly("", variables, len(nodes)),
     )
-    return columns, saved.written.columns()
+    return columns, saved.written.columns(size for size, _ in owners.storages.values())
 
 
 def _by_class(nodes: list[Any]) -> list[_Class]:
@@ -184,7 +184,8 @@ def _places(
     codes = np.searchsorted(np.array(bounds, dtype=np.uint64), numbers, side="right")
     codes[[leaf.number for leaf in leaves]] = np.arange(len(places), len(places) + len(leaves))
     modules = recoded(codes, [*(module for module, _ in places), *(leaf.module for leaf in leaves)])
-    sources = recoded(codes, [*(source for _, source in places), *([None] * len(leaves))])
+    lines = coded([*(source for _, source in places), *([None] * len(leaves))])
+    sources = recoded(lines.places()[codes], lines.table)
     if nodes and "traceback_" in nodes[0].metadata:
         told = zip(nodes, sources.values(), strict=True)
         sources = coded([source or _anomaly_source(node) for node, source in told])

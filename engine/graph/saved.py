@@ -9,7 +9,7 @@ import torch
 from engine import recorded
 from engine.graph.columns import Layout
 from engine.graph.owners import Maker, Owners
-from engine.graph.rows import TensorMetadata
+from engine.graph.rows import OwnerKind, TensorMetadata
 from engine.graph.slot_writer import SlotWriter
 from engine.graph.texts import NAMES
 from engine.graph.wording import hook_name, is_checkpoint_hook, is_freed, versions_in
@@ -44,10 +44,10 @@ class SavedReader:
         Lists are flattened to `name[index]`. `received` is the metadata of the node's gradients: an output it saved
         looks like one.
         """
-        slots, before = layout.slots, len(self.written)
+        slots, before = layout.slots, self.written.count
         if not slots:
             self._read_closed(node)
-            return len(self.written) - before
+            return self.written.count - before
         try:
             held = layout.read_slots(node)
             if len(slots) > 1:
@@ -60,7 +60,7 @@ class SavedReader:
             self.written.cut(before)
             for slot in slots:
                 self.written.add_unreadable(slot.name, why_unreadable(error))
-        return len(self.written) - before
+        return self.written.count - before
 
     def _several(self, node: Any, slots: tuple[recorded.Slot, ...], held: Any, received: Received) -> None:
         for slot, raw in zip(slots, held):  # noqa: B905 (as long as each other, and this loop is hot)
@@ -96,19 +96,28 @@ class SavedReader:
             self._unusual(node, slot, tensor, error_text(error))
             return
         key, owners = recorded.storage_key(storage), self.owners
-        owner: Maker | None = owners.by_storage.get(key)
-        if owner is None:
+        known: Maker | None = owners.by_storage.get(key)
+        owner: Any = None
+        if known is None:
+            kind: OwnerKind = "intermediate"
             maker = None if version or hooks else tensor.grad_fn
             if maker is None and slot.is_output and not version:
                 maker = node
-            owner = (
-                self._maker(node, slot, tensor, version, shape, received) if maker is None else owners.made_by(maker)
-            )
+            owner = owners.ids.get(maker)
+            if owner is None:
+                known = (
+                    self._maker(node, slot, tensor, version, shape, received)
+                    if maker is None
+                    else owners.made_by(maker)
+                )
+        if known is not None:
+            name, kind = known
+            owner = name if isinstance(name, int) else self.written.named(name)
         counted = owners.storages.get(key)
         if counted is None:
-            counted = owners.count_storage(key, storage.nbytes(), owner[1])
+            counted = owners.count_storage(key, storage.nbytes(), kind)
         saved = _version_saved(node, slot, version) if version else version
-        self.written.add(slot.name, code, counted, owner, saved, version)
+        self.written.add((slot.name, code, kind, saved, version), counted[1], owner)
 
     def _read_closed(self, node: Any) -> None:
         """The row for a node that saves tensors but has no reader in Python, as some foreach operations."""
@@ -135,8 +144,9 @@ class SavedReader:
         number = self.owners.count(storages, owner[1])
         code = self.written.layout(Layout(shape, NAMES[dtype], stride, NAMES[device], size))
         saved = _version_saved(node, slot, version) if version else version
-        known = [-1 if one is None else one for one in (number, saved, version)]
-        self.written.add(slot.name, code, (held, known[0]), owner, known[1], known[2], why)
+        number, saved, version = (-1 if one is None else one for one in (number, saved, version))
+        facts = (slot.name, False, why), code, owner[1], saved, version
+        self.written.add_unusual(facts, number, owner, held)
 
     def _maker(
         self, node: Any, slot: recorded.Slot, tensor: torch.Tensor, version: int | None, shape: Any, received: Any
