@@ -15,7 +15,8 @@ HEIGHT = 14.0
 LETTER = 6.2
 """Mean width of a letter at 10 pixels; what the words need is a little less."""
 SHARES = (0.5, 0.36, 0.64, 0.2, 0.8)
-OFFSETS = (4.0, -4.0, 13.0, -13.0)
+OFFSETS = ((4, 0), (-4, 0), (4, -9), (-4, -9), (4, 9), (-4, 9), (13, 0), (-13, 0))
+"""Where words may stand beside a point of their wire: pixels to the right (left of it where negative) and down."""
 TITLE = 34.0
 MARGIN = 40.0
 FINEST, MOST_CELLS = 3.0, 8e6
@@ -66,8 +67,8 @@ def _tries(wire: Wire) -> Iterator[Place]:
     width = LETTER * len(wire.label) + 4
     for share in SHARES:
         x, y = map(float, along[round(share * (len(along) - 1))])
-        for offset in OFFSETS:
-            yield Place(wire.label, x + offset if offset > 0 else x + offset - width, y - HEIGHT / 2, width)
+        for across, down in OFFSETS:
+            yield Place(wire.label, x + across - (width if across < 0 else 0), y + down - HEIGHT / 2, width)
 
 
 class _Taken:
@@ -83,7 +84,7 @@ class _Taken:
             ):
                 self.fill(*sides)
         for wire in scene.wires:
-            columns, rows = self._cell(curve_points(wire.curve, self._pixels)).T
+            columns, rows = self._cell(curve_points(wire.curve, 0.6 * self._pixels)).T
             self._cells[rows, columns] = True
 
     def _cell(self, points: Points) -> npt.NDArray[np.int64]:

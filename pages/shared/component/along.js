@@ -2,6 +2,8 @@
 // for every wire, when it is first seen from near.
 
 const TRIES = [0.5, 0.36, 0.64, 0.2, 0.8];
+// Beside a point of the wire: to the right, or left of it where negative, and down.
+const OFFSETS = [[4, 0], [-4, 0], [4, -9], [-4, -9], [4, 9], [-4, 9], [13, 0], [-13, 0]];
 
 function placeWords(painter, context, scene, wires, backward) {
   scene.words ??= { taken: new Grid(), told: new Map() };
@@ -30,8 +32,8 @@ function outputNumber(painter, context, scene, wire, backward) {
 // Right or left of the curve, near its middle first, and further off where it runs askew.
 function roomAlong(painter, context, scene, wire, taken) {
   for (const share of TRIES) {
-    for (const off of [4, -4, 13, -13]) {
-      const place = beside(painter, context, wire, share, off);
+    for (const offset of OFFSETS) {
+      const place = beside(painter, context, wire, share, offset);
       if (isFree(scene, place, taken) && !wire.said.some((other) => overlap(boundsOf(place), boundsOf(other)))) return { ...place, framed: isFramed(scene, place) };
     }
   }
@@ -62,14 +64,14 @@ function curveTouches(curve, bounds) {
 }
 
 function besideCurve(painter, context, scene, wire) {
-  const place = beside(painter, context, wire, 0.5, 4);
+  const place = beside(painter, context, wire, 0.5, OFFSETS[0]);
   return { ...place, framed: isFramed(scene, place) };
 }
 
-function beside(painter, context, wire, share, off) {
+function beside(painter, context, wire, share, [across, down]) {
   const [x, y] = pointAlong(wire.curve, share);
-  const place = sized(painter, context, plain(wire.label, 26), x, y - 7);
-  return { ...place, x: off > 0 ? x + off : x + off - place.width };
+  const place = sized(painter, context, plain(wire.label, 26), x, y + down - 7);
+  return { ...place, x: x + across - (across < 0 ? place.width : 0) };
 }
 
 function sized(painter, context, text, x, y) {
