@@ -92,7 +92,7 @@ class Search {
   words() {
     const { hits, hidden, ghosts, problem } = this;
     if (problem) return problem;
-    if (!this.asked) return "";
+    if (!this.asked) return "Words and conditions that must all hold; Enter walks, ↓ and Enter open one.";
     if (!hits.length) return "Nothing found in the whole graph.";
     const listed = hits.length > LISTED_HITS ? `, the first ${LISTED_HITS} listed` : "";
     return `${plural(hits.length, "node")} found${hidden ? `, ${counted(hidden)} in closed groups` : ""}${ghosts ? `, ${counted(ghosts)} only in A` : ""}${listed}`;
