@@ -19,7 +19,7 @@ from pages.graph.numbers_row import saved_bytes
 from pages.shared.pin import code_text
 
 LISTED = 500
-TABLE_HEIGHT = 320
+TABLE_HEIGHT = 250
 
 
 def draw_headline(compared: Compared, before: Traced, traced: Traced) -> None:
@@ -36,12 +36,9 @@ def draw_changes(compared: Compared, reveal: Callable[[str], None]) -> None:
     if not any(compared.marks):
         return
     with st.expander("What changed, by module and node by node", icon=":material/table_rows:", key="changes"):
-        modules, nodes = st.columns([6, 7], gap="medium")
         found = changed_nodes(compared)
-        with modules:
-            _draw_modules(compared.modules, found, reveal)
-        with nodes:
-            _draw_nodes(compared, found, reveal)
+        _draw_modules(compared.modules, found, reveal)
+        _draw_nodes(compared, found, reveal)
 
 
 def module_table(rows: Sequence[ModuleDifference]) -> pd.DataFrame:

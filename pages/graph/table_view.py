@@ -172,7 +172,8 @@ def draw_modules(traced: Traced, before: Traced | None = None) -> None:
         theme = shown_theme()
         figure = draw_saved_by_module(traced.graph, theme, before.graph if before else None)
         st.plotly_chart(figure, key="saved-by-module", config={"displaylogo": False})
-        st.caption("Each storage counts once, at the node that saved it first in the forward.")
+        kept = " What a checkpoint keeps lies in no slot and in no bar." if traced.graph.dropped_slots else ""
+        st.caption(f"Each storage counts once, at the node that saved it first in the forward.{kept}")
     with table:
         st.dataframe(module_table(traced), hide_index=True, width="stretch", height=420)
 
