@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.figures.comparison import compare_graphs
 from engine.figures.fold import FoldToggles, addresses, fold, is_leaf
 from engine.figures.index import GraphIndex, index_of
 from engine.figures.payload import unpack
@@ -143,3 +144,16 @@ def test_100_000_nodes_are_under_three_megabytes():
     made = chain(100_000)
     index, _ = indexed(made)
     assert sum(len(values.data) for values in index.columns.values()) < 3_000_000
+
+
+def test_what_only_run_a_has_is_indexed_without_its_edges():
+    a, b = chain(8, "a"), chain(5, "a")
+    view = GraphView()
+    prepared = prepare(b, view, compared=compare_graphs(a, b))
+    assert len(prepared.graph.nodes) > len(b.nodes)
+    index = index_of(prepared.graph, prepared.folded, prepared.names, own=prepared.marking.own)
+    assert index.real == len(b.nodes)
+    assert len(column(index, "operation")) == len(prepared.graph.nodes)
+    assert list(zip(column(index, "consumer"), column(index, "producer"), strict=True)) == [
+        (edge.source, edge.target) for edge in b.edges
+    ]
