@@ -157,6 +157,15 @@ def test_a_large_loop_opens_small_and_never_shows_more_than_the_ceiling():
     assert scene.boxes
 
 
+def test_a_frame_closes_with_what_is_open_inside():
+    made = tied_loop(400)
+    scene = build_scene(made, GraphView(maximum_boxes=200))
+    outer = scene.boxes[0]
+    assert any(box.role == "frame" for box in scene.boxes[1:])
+    closed = build_scene(made, toggled(GraphView(maximum_boxes=200), scene, outer.address))
+    assert boxes_of(closed)[outer.address].role == "group"
+
+
 def test_legible_pages_open_less():
     made = chain(150, "m", tuple(f"Op{i}Backward0" for i in range(150)))
     free = build_scene(made, GraphView(maximum_boxes=200))
