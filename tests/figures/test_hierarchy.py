@@ -124,3 +124,40 @@ def test_alike_groups_open_together_or_the_first_as_an_example():
     assert [child.size for child in blocks.children] == [5] * 12
     assert expand_automatically(root, 60) == {"blocks"} | {f"blocks.{i}" for i in range(12)}
     assert expand_automatically(root, 20) == {"blocks", "blocks.0"}
+
+
+def test_a_stack_of_like_blocks_is_one_box_that_says_how_many():
+    made = straight(OPERATIONS[:5], [f"blocks.{11 - i // 5}" for i in range(60)])
+    (whole,) = tree(made, budget=20).children
+    assert (whole.address, whole.title, whole.typed) == ("blocks", "12 × blocks.#", "blocks.0")
+    assert [child.address for child in whole.children] == [f"blocks.{i}" for i in range(12)]
+
+
+def test_like_blocks_after_another_one_are_one_box_beside_it():
+    # blocks.0 has six operations, blocks.1 to blocks.11 five each.
+    names = [OPERATIONS[i % 5] for i in range(55)] + list(OPERATIONS[:6])
+    made = straight(names, [f"blocks.{11 - i // 5}" for i in range(55)] + ["blocks.0"] * 6)
+    (whole,) = tree(made, budget=20).children
+    assert [child.title for child in whole.children] == ["0", "11 × blocks.#"]
+
+
+@pytest.mark.parametrize("steps", [4, 40, 1000])
+def test_time_steps_are_counted_from_0_in_forward_order(steps):
+    made = chain(20 * steps, "cell", tuple(f"Op{i}Backward0" for i in range(20)))
+    found = sorted((i for i in everything(tree(made)) if i.role == "step"), key=lambda item: item.first)
+    assert [(item.title, item.first) for item in found] == [(f"step {i}", 20 * i) for i in range(steps)]
+
+
+def test_layers_in_a_row_are_repeats_and_not_time_steps():
+    modules = [f"stack.{i}" for i in range(200)]
+    made = straight(OPERATIONS[:2], modules)
+    titles = {item.title for item in everything(tree(made)) if item.role == "step"}
+    assert "repeat 0" in titles
+    assert "step 0" not in titles
+
+
+@given(random_graphs(60), st.integers(1, 80))
+@settings(deadline=None)
+def test_no_group_opens_onto_a_single_thing(made, budget):
+    root = tree(made, budget)
+    assert [item.address for item in everything(root) if len(item.kids) == 1 and item is not root] == []
