@@ -225,13 +225,7 @@ def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
     content = {"fields": fields} | {name: getattr(scene, name) for name in names}
     if index is None:
         return pack(content)
-    told = {
-        "tables": index.tables,
-        "roots": index.roots,
-        "boxes": index.boxes,
-        "real": index.real,
-        "stamp": index.stamp,
-    }
+    told = {name: getattr(index, name) for name in ("tables", "roots", "boxes", "real", "stamp")}
     return pack(content | {"index": told}, index.columns)
 
 
