@@ -14,7 +14,8 @@ R = TypeVar("R", bound=Result)
 
 # Long enough for a forked worker to trace a large model without a progress bar flashing up.
 FIRST_LOOK_S = 1.5
-POLL_S = 0.3
+POLL_S = 0.25
+LOOK_AGAIN_S = 0.05
 WAITING_HEIGHT = 540
 
 FAULT_TITLES = {
@@ -100,12 +101,13 @@ def _job_for(spec: Spec[R], slot: str) -> Job[R]:
     return job
 
 
-@st.fragment(run_every=POLL_S)
+@st.fragment(run_every=LOOK_AGAIN_S)
 def _draw_progress(slot: str, height: int) -> None:
     job = _jobs().get(slot)
     if job is None:
         return
-    if job.state == "done":
+    # Waiting here shows a result as soon as it is there, not at the next look.
+    if job.wait(POLL_S):
         st.rerun()
     waiting = f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
     with st.container(border=True, height=height, vertical_alignment="center", key=f"waiting.{slot}"):
