@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.visitor import CHROMIUM, launch
+from tests.component.graph_scenes import SCENES
+from tests.component.graph_visitor import Picture
 
 
 @pytest.fixture(scope="package")
@@ -27,3 +29,21 @@ def canvas_page(chromium):
     yield page
     page.close()
     assert not problems
+
+
+@pytest.fixture
+def shown(chromium):
+    """Opens scenes on pages of their own; at the end no script may have failed."""
+    contexts, problems = [], []
+
+    def open_scene(scene, theme="light", **options):
+        context = chromium.new_context(viewport={"width": 1280, "height": 660}, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        return Picture(page, SCENES[scene]() if isinstance(scene, str) else scene, theme)
+
+    yield open_scene
+    for context in contexts:
+        context.close()
+    assert problems == []
