@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -20,7 +21,7 @@ from engine.graph.spec import ClassicSpec, Graph, GraphSpec, Leaf, ModuleCall, P
 from engine.graph.walk import read_graph
 from engine.models.build import Built, build
 from engine.models.build import price as price_model
-from engine.runner.contract import Price, ProgressSink
+from engine.runner.contract import Price, ProgressSink, hand_over
 from engine.runner.faults import error_text, is_memory_error
 
 __all__ = ["draw_torchviz", "price", "trace_model"]
@@ -94,13 +95,13 @@ def trace_model(spec: GraphSpec, progress: ProgressSink) -> Traced:
         graph, ids = read_graph(run.roots(), run.built.model, run.built.inputs)
         uses = uses_of(graph, ids, run.extra())
         ids.clear()
+        if (smaller := spec.on_the_way) is not None:
+            hand_over(progress, partial(_result, smaller, run, graph, uses, caught))
         if spec.backward:
             progress("backward", 0.6)
             run.backward()
-        told = tuple(dict.fromkeys(f"{warning.category.__name__}: {warning.message}" for warning in caught))
-    leaves = _leaves(spec, run, uses)
     progress("counting held bytes", 0.8)
-    return _traced(spec, run, graph, leaves, told)
+    return _result(spec, run, graph, uses, caught)
 
 
 def _leaves(spec: GraphSpec, run: _Run, uses: dict[tuple[str, str], int]) -> tuple[Leaf, ...]:
@@ -110,7 +111,14 @@ def _leaves(spec: GraphSpec, run: _Run, uses: dict[tuple[str, str], int]) -> tup
     return leaf_table(run.built.model, run.built.inputs, run.extra(), backward)
 
 
-def _traced(spec: GraphSpec, run: _Run, graph: Graph, leaves: tuple[Leaf, ...], told: tuple[str, ...]) -> Traced:
+def _result(
+    spec: GraphSpec,
+    run: _Run,
+    graph: Graph,
+    uses: dict[tuple[str, str], int],
+    caught: list[warnings.WarningMessage],
+) -> Traced:
+    leaves = _leaves(spec, run, uses)  # before the outputs are let go, to count held bytes
     parameters = list(run.built.model.parameters())
     return Traced(
         graph=graph,
@@ -121,7 +129,7 @@ def _traced(spec: GraphSpec, run: _Run, graph: Graph, leaves: tuple[Leaf, ...], 
         loss=None if run.loss is None else float(run.loss.detach()),
         held_bytes=_held_bytes(spec, run, graph),
         error=run.error,
-        warnings=told,
+        warnings=tuple(dict.fromkeys(f"{warning.category.__name__}: {warning.message}" for warning in caught)),
     )
 
 

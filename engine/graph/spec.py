@@ -205,6 +205,13 @@ class GraphSpec(Spec[Traced], frozen=True, kw_only=True):
     model: ModelSpec = ModelSpec()
     backward: bool = True
 
+    @property
+    def on_the_way(self) -> GraphSpec | None:
+        """The same without backward; not under checkpointing, whose held bytes need another forward."""
+        if not self.backward or self.model.checkpoint != "off":
+            return None
+        return msgspec.structs.replace(self, backward=False)
+
 
 class Classic(Result, frozen=True, kw_only=True):
     """torchviz's own DOT text for the same model, with cautions where it would mislead."""

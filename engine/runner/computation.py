@@ -31,6 +31,8 @@ class Computation(Job[T]):
             if self._state == "running":
                 job.begin(lambda: None)
             job.progress(self._stage, self._fraction)
+            if self._arrived:
+                job.arrive()
         job.at_end(lambda: self._leave(job))
         return True
 
@@ -45,6 +47,11 @@ class Computation(Job[T]):
         super().progress(stage, fraction)
         for job in self._joined():
             job.progress(stage, fraction)
+
+    def arrive(self) -> None:
+        super().arrive()
+        for job in self._joined():
+            job.arrive()
 
     def finish(self, outcome: T | FaultReport) -> bool:
         finished = super().finish(outcome)

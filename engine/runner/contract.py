@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Generic, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, get_args, get_origin, get_type_hints
 
 import msgspec
 from typing_extensions import TypeVar
@@ -72,6 +72,17 @@ class Spec(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    @property
+    def on_the_way(self) -> Self | None:
+        """The same asking for less, whose result the verb has first and passes to `hand_over`; None for most."""
+        return None
+
+
+def hand_over(progress: ProgressSink, make: Callable[[], Result]) -> None:
+    """Send the result of the spec's `on_the_way` ahead; it is not made where nobody waits for it (inline runs)."""
+    if (send := getattr(progress, "hand_over", None)) is not None:
+        send(make())
 
 
 def check_ranges(value: msgspec.Struct) -> None:

@@ -121,8 +121,7 @@ class Dispatcher:
             job.finish(faults.queue_full(self._plain.capacity))
 
     def _compute(self, job: Job[Any]) -> None:
-        key = key_of(job.spec)
-        drive(job, self._backend, lambda result, encoded_bytes: self._cache.put(key, result, encoded_bytes))
+        drive(job, self._backend, lambda spec, result, size_bytes: self._cache.put(key_of(spec), result, size_bytes))
 
     def _queue_measured(self, job: Job[Any]) -> None:
         """The ticket is taken now, so that the order over all apps is the order of asking."""

@@ -27,8 +27,12 @@ def key_of(spec: Spec[Any]) -> Key:
     return wire.spec_name(type(spec)), msgspec.msgpack.encode(spec)
 
 
-def drive(job: Job[Any], backend: Backend, keep: Callable[[Result, int], None]) -> None:
-    """Compute `job` in a fresh worker and finish it; `keep(result, encoded bytes)` comes first, so a cache has it."""
+Keep = Callable[[Spec[Any], Result, int], None]
+"""`keep(spec, result, encoded bytes)`: comes before a job is told, so a cache has it."""
+
+
+def drive(job: Job[Any], backend: Backend, keep: Keep) -> None:
+    """Compute `job` in a fresh worker and finish it."""
     for attempt in (1, 2):
         job.progress("Starting a worker", 0.0)
         try:
@@ -37,18 +41,18 @@ def drive(job: Job[Any], backend: Backend, keep: Callable[[Result, int], None]) 
             job.finish(fault.report)
             return
         try:
-            outcome, size_bytes, heard = _converse(job, worker)
+            outcome, size_bytes, heard = _converse(job, worker, keep)
         finally:
             worker.close()
         if isinstance(outcome, Result):
-            keep(outcome, size_bytes)
+            keep(job.spec, outcome, size_bytes)
         elif outcome.kind == "engine_down" and not heard and attempt == 1 and job.state != "done":
             continue  # the engine was ended before this job reached it; the next one starts afresh
         job.finish(outcome)
         return
 
 
-def _converse(job: Job[Any], worker: Worker) -> tuple[Result | FaultReport, int, bool]:
+def _converse(job: Job[Any], worker: Worker, keep: Keep) -> tuple[Result | FaultReport, int, bool]:
     """(outcome, encoded bytes of the result, whether the worker said anything)."""
     if not job.begin(worker.kill):
         return faults.cancelled(), 0, True
@@ -58,6 +62,9 @@ def _converse(job: Job[Any], worker: Worker) -> tuple[Result | FaultReport, int,
         wire.FAULT: wire.SMALL_FRAME_BYTES,
         wire.RESULT: job.spec.limits.result_bytes,
     }
+    smaller = job.spec.on_the_way
+    if smaller is not None:
+        caps_bytes[wire.ON_THE_WAY] = job.spec.limits.result_bytes
     heard = False
     try:
         _send(worker, Request(name, fields))
@@ -67,6 +74,9 @@ def _converse(job: Job[Any], worker: Worker) -> tuple[Result | FaultReport, int,
             if kind == wire.PROGRESS:
                 told = msgspec.msgpack.decode(data, type=Progress)
                 job.progress(told.stage, told.fraction)
+            elif kind == wire.ON_THE_WAY and smaller is not None:
+                keep(smaller, _result_decoder(smaller.result).decode(data), len(data))
+                job.arrive()
             elif kind == wire.FAULT:
                 return msgspec.msgpack.decode(data, type=FaultReport), 0, True
             else:

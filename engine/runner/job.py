@@ -25,6 +25,7 @@ class Job(Generic[T]):
         self._changed = threading.Condition()
         self._state: State = "queued"
         self._stage, self._fraction = "Waiting", 0.0
+        self._arrived = False
         self._submitted_s = time.monotonic()
         self._ended_s: float | None = None
         self._result: T | None = None
@@ -47,6 +48,11 @@ class Job(Generic[T]):
         return self._fraction
 
     @property
+    def has_arrived(self) -> bool:
+        """Whether the result of the spec's `on_the_way` can be had by `run`."""
+        return self._arrived
+
+    @property
     def position(self) -> int:
         """Place in the queue; 0 once running or done. Measured jobs count those of all servers of this user."""
         return self._place() if self._state == "queued" else 0
@@ -67,6 +73,11 @@ class Job(Generic[T]):
         """True when done; False when `timeout_s` passed first."""
         with self._changed:
             return self._changed.wait_for(lambda: self._state == "done", timeout_s)
+
+    def wait_for_first(self, timeout_s: float | None = None) -> bool:
+        """Like `wait`, but also True once the result of the spec's `on_the_way` can be had by `run`."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._state == "done" or self._arrived, timeout_s)
 
     def result(self) -> T:
         """The result, waiting for it; raises Fault."""
@@ -114,6 +125,12 @@ class Job(Generic[T]):
             if self._state != "done":
                 self._stage, self._fraction = stage, fraction
                 self._changed.notify_all()
+
+    def arrive(self) -> None:
+        """For the queue: the result of the spec's `on_the_way` is in the cache."""
+        with self._changed:
+            self._arrived = True
+            self._changed.notify_all()
 
     def finish(self, outcome: T | FaultReport) -> bool:
         """Done with a result or a fault; the first outcome stays. A worker still at it is killed."""

@@ -18,7 +18,7 @@ from engine.runner.contract import Spec
 EXTRA_SPECS = "TORCH_ATLAS_EXTRA_SPECS"
 """Names further spec modules (comma separated); read by worker programs when they start, for tests."""
 
-READY, REQUEST, PROGRESS, RESULT, FAULT = b"W", b"Q", b"P", b"R", b"F"
+READY, REQUEST, PROGRESS, ON_THE_WAY, RESULT, FAULT = b"W", b"Q", b"P", b"O", b"R", b"F"
 REQUEST_CAP_BYTES = 1 << 22
 SMALL_FRAME_BYTES = 1 << 16
 """Cap of a progress or fault frame, whose texts are clipped far below it."""

@@ -22,6 +22,7 @@ from engine.runner.contract import Need, Price, ProgressSink, Result, Spec
 from engine.runner.faults import FaultReport
 from engine.runner.wire import (
     FAULT,
+    ON_THE_WAY,
     PROGRESS,
     REQUEST,
     REQUEST_CAP_BYTES,
@@ -82,7 +83,7 @@ def _decode_spec(request: bytes, extra: frozenset[str]) -> Spec[Any]:
 
 
 def _compute(spec: Spec[Any], write_fd: int) -> bytes | FaultReport:
-    progress = _ProgressWriter(write_fd)
+    progress = _ProgressWriter(write_fd, spec)
     progress("Started", 0.0)
     import torch
 
@@ -158,8 +159,8 @@ def _devices_of(value: object) -> set[str]:
 class _ProgressWriter:
     """`progress(stage, fraction)`: every new stage is sent, fractions at most every 30 ms."""
 
-    def __init__(self, fd: int) -> None:
-        self._fd, self._stage, self._sent_s = fd, "", 0.0
+    def __init__(self, fd: int, spec: Spec[Any]) -> None:
+        self._fd, self._spec, self._stage, self._sent_s = fd, spec, "", 0.0
 
     def __call__(self, stage: str, fraction: float) -> None:
         now_s = time.monotonic()
@@ -169,6 +170,12 @@ class _ProgressWriter:
         data = msgspec.msgpack.encode(Progress(faults.clip(str(stage)), min(max(float(fraction), 0.0), 1.0)))
         assert len(data) <= SMALL_FRAME_BYTES
         write_frame(self._fd, PROGRESS, data)
+
+    def hand_over(self, result: Result) -> None:
+        """What cannot be sent is left out: the whole result that follows says why."""
+        encoded = _encode(result, self._spec)
+        if isinstance(encoded, bytes):
+            write_frame(self._fd, ON_THE_WAY, encoded)
 
 
 def preload() -> None:

@@ -5,6 +5,7 @@ icon: account_tree
 
 import streamlit as st
 
+from engine import run
 from engine.graph.spec import GraphSpec
 from pages.graph.autograd_graph_presets import PRESETS
 from pages.graph.classic_view import draw_classic
@@ -17,7 +18,7 @@ from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_tabl
 from pages.graph.view_options import draw_options
 from pages.graph.what_torch_said import draw_error, draw_warnings
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
-from pages.shared.jobs import compute, compute_beside
+from pages.shared.jobs import compute_beside, compute_early, draw_rest
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import pinned_spec
 
@@ -30,9 +31,10 @@ HOW_TO_READ = (
 )
 VIEWS = {"interactive": "Interactive", "classic": "Classic torchviz", "table": "Table"}
 
-spec = GraphSpec(model=model_or_stop(PRESETS))
-exports = draw_toolbar(spec, PRESETS)
-traced = compute(spec)
+asked = GraphSpec(model=model_or_stop(PRESETS))
+exports = draw_toolbar(asked, PRESETS)
+spec = compute_early(asked)
+traced = run(spec)
 pinned = pinned_spec(GraphSpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 compared = pinned if before else None
@@ -52,6 +54,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
     )
     if view == "interactive":
         draw_options(comparing=compared is not None)
+    draw_rest(asked)
     if compared and before:
         draw_headline(comparison(spec, compared), before, traced)
 draw_error(traced)

@@ -11,10 +11,13 @@ from engine.runner.contract import Result, Spec
 from engine.runner.faults import FaultReport
 
 R = TypeVar("R", bound=Result)
+S = TypeVar("S", bound=Spec[Any])
 
 # Long enough for a forked worker to trace a large model without a progress bar flashing up.
 FIRST_LOOK_S = 1.5
 POLL_S = 0.25
+# How long a whole result may take after the part on its way, before that part is drawn first.
+PATIENCE_S = 0.25
 LOOK_AGAIN_S = 0.05
 WAITING_HEIGHT = 540
 
@@ -45,6 +48,54 @@ def compute(spec: Spec[R], *, slot: str = "main", height: int = WAITING_HEIGHT) 
     return outcome
 
 
+def compute_early(spec: S, *, slot: str = "main", height: int = WAITING_HEIGHT) -> S:
+    """`spec` once it is computed, or before that the part on its way: what `run` has a result of now.
+
+    While the rest is computed, `draw_rest` tells of it and draws the page again; it also tells why no rest came.
+    """
+    part = spec.on_the_way
+    if part is not None and not _has_failed(spec, slot):
+        job = _job_for(spec, slot)
+        if not job.wait_for_first(FIRST_LOOK_S):
+            _draw_progress(slot, height, first=True)
+            st.stop()
+        if not job.wait(PATIENCE_S):
+            _parts()[slot] = part
+            return part
+    failed = isinstance(_outcome(spec, slot, height), FaultReport)
+    if failed and part is not None and _parts().get(slot) == part:
+        return part
+    compute(spec, slot=slot, height=height)
+    return spec
+
+
+def draw_rest(spec: Spec[Any], slot: str = "main") -> None:
+    """What the rest of a result is waiting for, with a Stop button, or why it did not come; nothing when it did."""
+    if slot in _jobs():
+        _draw_rest(slot)
+    elif _has_failed(spec, slot):
+        report = _faults()[slot][1]
+        st.caption(f":material/report: {FAULT_TITLES[report.kind]}", help=f"{report.what} {report.remedy}")
+        st.button("Try again", key=f"again.rest.{slot}", type="tertiary", on_click=_try_again, args=(slot,))
+
+
+@st.fragment(run_every=LOOK_AGAIN_S)
+def _draw_rest(slot: str) -> None:
+    job = _jobs().get(slot)
+    if job is None:
+        return
+    if job.wait(POLL_S):
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key=f"rest.{slot}", width=360):
+        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{job.stage} · {job.elapsed_s:.0f} s")
+        st.button("Stop", key=f"stop.rest.{slot}", type="tertiary", on_click=_stop, args=(slot,))
+
+
+def _has_failed(spec: Spec[Any], slot: str) -> bool:
+    failed = _faults().get(slot)
+    return failed is not None and failed[0] == spec
+
+
 def compute_beside(spec: Spec[R], name: str, *, slot: str) -> R | None:
     """Like `compute` for a run shown beside the page's own: its fault is a note, and the page goes on with None."""
     outcome = _outcome(spec, slot, WAITING_HEIGHT)
@@ -55,9 +106,8 @@ def compute_beside(spec: Spec[R], name: str, *, slot: str) -> R | None:
 
 
 def _outcome(spec: Spec[R], slot: str, height: int) -> R | FaultReport:
-    failed = _faults().get(slot)
-    if failed and failed[0] == spec:
-        return failed[1]
+    if _has_failed(spec, slot):
+        return _faults()[slot][1]
     job = _job_for(spec, slot)
     if not job.wait(FIRST_LOOK_S):
         _draw_progress(slot, height)
@@ -85,6 +135,12 @@ def _jobs() -> dict[str, Job[Any]]:
     return jobs
 
 
+def _parts() -> dict[str, Spec[Any]]:
+    """By slot, the part of a result that was drawn last."""
+    parts: dict[str, Spec[Any]] = st.session_state.setdefault("parts", {})
+    return parts
+
+
 def _faults() -> dict[str, tuple[Spec[Any], FaultReport]]:
     faults: dict[str, tuple[Spec[Any], FaultReport]] = st.session_state.setdefault("faults", {})
     return faults
@@ -102,12 +158,13 @@ def _job_for(spec: Spec[R], slot: str) -> Job[R]:
 
 
 @st.fragment(run_every=LOOK_AGAIN_S)
-def _draw_progress(slot: str, height: int) -> None:
+def _draw_progress(slot: str, height: int, first: bool = False) -> None:
+    """Until the job is done, or with `first` until there is a part to draw."""
     job = _jobs().get(slot)
     if job is None:
         return
     # Waiting here shows a result as soon as it is there, not at the next look.
-    if job.wait(POLL_S):
+    if job.wait_for_first(POLL_S) if first else job.wait(POLL_S):
         st.rerun()
     waiting = f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
     with st.container(border=True, height=height, vertical_alignment="center", key=f"waiting.{slot}"):

@@ -18,7 +18,7 @@ import torch
 
 from engine.graph.experiment import trace_model
 from engine.runner.confine import applied_features
-from engine.runner.contract import Price, Result
+from engine.runner.contract import Price, Result, hand_over
 from tests.runner.misbehaving.spec import PricedSpec, Said, TightGraphSpec
 
 __all__ = ["trace_model"]
@@ -43,6 +43,17 @@ def report_progress(spec, progress):
         progress(f"step {step}", step / spec.steps)
         time.sleep(spec.pause_s)
     return Said(text="done")
+
+
+def say_in_two_parts(spec, progress):
+    part = Said(text="part", data=bytes(2 << 20) if spec.ends == "too_big_part" else b"")
+    if not spec.whole:
+        return part
+    hand_over(progress, lambda: part)
+    time.sleep(spec.seconds)
+    if spec.ends == "raising":
+        raise RuntimeError("the rest")
+    return Said(text="whole")
 
 
 def sleep(spec, progress):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 
 from engine.graph.spec import GraphSpec
@@ -55,6 +56,21 @@ class AutocastSpec(_Local, frozen=True, kw_only=True):
     """Multiply by a weight under autocast, change it, and multiply again."""
 
     verb: ClassVar[str] = "autocast_twice"
+
+
+class TwoPartsSpec(_Local, frozen=True, kw_only=True):
+    """Hands over a part, then takes its time and ends as `ends` says."""
+
+    verb: ClassVar[str] = "say_in_two_parts"
+
+    seconds: float = 0.0
+    number: int = 0
+    whole: bool = True
+    ends: Literal["well", "raising", "too_big_part"] = "well"
+
+    @property
+    def on_the_way(self) -> TwoPartsSpec | None:
+        return msgspec.structs.replace(self, whole=False) if self.whole else None
 
 
 class SleepSpec(_Local, frozen=True, kw_only=True):
