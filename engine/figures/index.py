@@ -142,7 +142,7 @@ def _saved_bytes(graph: Graph) -> Numbers:
 
 
 def _edges(graph: Graph, folded: Folded, own: int) -> dict[str, Numbers]:
-    """Edges among the first `own` that lead somewhere, where leaves drawn as boxes are, and the position of every node's box."""
+    """Edges among the first `own` that lead somewhere, where leaves drawn as boxes are, every node's box's position."""
     number = np.flatnonzero(graph.edge_targets >= 0)
     consumer, producer = graph.edge_sources[number], graph.edge_targets[number]
     place = np.zeros(len(graph.nodes) + len(folded.copies) + 1, np.int64)

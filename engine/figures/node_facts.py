@@ -8,7 +8,7 @@ import msgspec
 
 from engine.figures.fold import is_leaf
 from engine.figures.units import format_bytes, format_exact_bytes, format_shape, format_significant
-from engine.graph.spec import Edge, Leaf, Node, Saved, TensorMetadata
+from engine.graph.spec import Edge, Leaf, Node, Saved, Source, TensorMetadata
 
 LONGEST = 2000
 """Letters kept of any one text; hostile names reach 100,000."""
@@ -47,14 +47,13 @@ def node_facts(
     leaves: Mapping[str, Leaf],
 ) -> NodeFacts:
     """`out` are the node's edges, `users` ids of nodes with an edge to it, `names` words for all of these ids."""
-    source = node.source
     return NodeFacts(
         id=node.id,
         name=cut(node.name),
         kind=node.kind.replace("_", " "),
         address=cut(address),
         lines=tuple(_lines(node, leaves)),
-        source=cut(f"{source.file}:{source.line} in {source.function}\n{source.text}") if source else "",
+        source=cut(source_words(node.source)) if node.source else "",
         saved=tuple(slot_words(slot) for slot in node.saved[:LISTED]),
         inputs=tuple(input_words(number, metadata) for number, metadata in enumerate(node.inputs[:LISTED])),
         attributes=tuple((cut(one.name), cut(one.value or one.unavailable)) for one in node.attributes[:LISTED]),
@@ -73,6 +72,11 @@ def node_word(node: Node) -> str:
     """A node as others name it: "ReluBackward0 #3", "AccumulateGrad of weight #5"."""
     name = f"AccumulateGrad of {node.variable}" if is_leaf(node) and node.variable else node.name
     return f"{name} #{node.id}"
+
+
+def source_words(source: Source) -> str:
+    """File, line and function, then the line itself."""
+    return f"{source.file}:{source.line} in {source.function}\n{source.text}"
 
 
 def _lines(node: Node, leaves: Mapping[str, Leaf]) -> list[str]:
@@ -98,12 +102,13 @@ def slot_words(slot: Saved) -> tuple[str, ...]:
         size if slot.bytes < 1024 or not known else f"{size} ({format_exact_bytes(slot.bytes)})",
         cut(slot.owner or slot.owner_kind),
         "" if slot.storage_id is None else str(slot.storage_id),
-        _version(slot),
-        _state(slot),
+        slot_version(slot),
+        slot_state(slot),
     )
 
 
-def _version(slot: Saved) -> str:
+def slot_version(slot: Saved) -> str:
+    """The version counter now, and the one when it was saved where that differs."""
     if slot.version_now is None:
         return ""
     if slot.version_saved is None or slot.version_saved == slot.version_now:
@@ -111,7 +116,8 @@ def _version(slot: Saved) -> str:
     return f"saved at {slot.version_saved}, now {slot.version_now}"
 
 
-def _state(slot: Saved) -> str:
+def slot_state(slot: Saved) -> str:
+    """Whether the slot can still be read, and as it was saved."""
     if slot.dropped:
         return "dropped by checkpoint"
     if slot.unavailable:
@@ -127,5 +133,12 @@ def input_words(number: int, metadata: TensorMetadata) -> str:
 
 def _next(edge: Edge, names: Mapping[int, str]) -> tuple[int, str, int]:
     if edge.target is None:
-        return (edge.output_nr, "None: a constant, or needs no gradient", -1)
-    return (edge.output_nr, f"{cut(names[edge.target])}, its output {edge.input_nr}", edge.target)
+        return (edge.output_nr, edge_words(edge, ""), -1)
+    return (edge.output_nr, edge_words(edge, names[edge.target]), edge.target)
+
+
+def edge_words(edge: Edge, target: str) -> str:
+    """Where a gradient goes; `target` is the `node_word` of the node it goes to."""
+    if edge.target is None:
+        return "None: a constant, or needs no gradient"
+    return f"{cut(target)}, its output {edge.input_nr}"

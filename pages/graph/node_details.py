@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from engine.figures.node_facts import edge_words, input_words, node_word, slot_state, slot_version, source_words
 from engine.figures.scene import Scene
 from engine.figures.units import format_bytes, format_shape
 from engine.graph.columns import Integers
@@ -63,9 +64,7 @@ def _draw_origin(node: Node) -> None:
     facts += [f"hook `{hook}`" for hook in node.hooks]
     st.caption(" · ".join(facts))
     if node.source:
-        st.code(
-            f"{node.source.file}:{node.source.line} in {node.source.function}\n{node.source.text}", language="python"
-        )
+        st.code(source_words(node.source), language="python")
 
 
 def _draw_saved(saved: Sequence[Saved]) -> None:
@@ -86,28 +85,10 @@ def saved_table(saved: Sequence[Saved]) -> pd.DataFrame:
             "bytes": [slot.bytes for slot in saved],
             "which tensor": [slot.owner or slot.owner_kind for slot in saved],
             "storage": [slot.storage_id for slot in saved],
-            "version": [_version(slot) for slot in saved],
-            "state": [_state(slot) for slot in saved],
+            "version": [slot_version(slot) for slot in saved],
+            "state": [slot_state(slot) for slot in saved],
         }
     )
-
-
-def _version(slot: Saved) -> str:
-    if slot.version_now is None:
-        return ""
-    if slot.version_saved is None or slot.version_saved == slot.version_now:
-        return str(slot.version_now)
-    return f"saved at {slot.version_saved}, now {slot.version_now}"
-
-
-def _state(slot: Saved) -> str:
-    if slot.dropped:
-        return "dropped by checkpoint"
-    if slot.unavailable:
-        return slot.unavailable
-    if slot.version_saved is not None and slot.version_saved != slot.version_now:
-        return "modified in place"
-    return "kept"
 
 
 def _draw_attributes(node: Node) -> None:
@@ -125,7 +106,7 @@ def _draw_attributes(node: Node) -> None:
 def _draw_inputs(node: Node) -> None:
     st.markdown("Incoming gradients")
     for number, metadata in enumerate(node.inputs):
-        st.caption(f"#{number}: {format_shape(metadata.shape)} {metadata.dtype} on {metadata.device}")
+        st.caption(input_words(number, metadata))
 
 
 def _draw_edges(graph: Graph, node: Node) -> None:
@@ -148,11 +129,7 @@ def edges_of(graph: Graph, ends: Integers, node: int) -> list[Edge]:
 
 
 def _target(graph: Graph, edge: Edge) -> str:
-    if edge.target is None:
-        return "None: a constant, or needs no gradient"
-    target = graph.nodes[edge.target]
-    name = f"AccumulateGrad of {target.variable}" if target.variable else target.name
-    return f"{name} #{target.id}, its output {edge.input_nr}"
+    return edge_words(edge, "" if edge.target is None else node_word(graph.nodes[edge.target]))
 
 
 def draw_group(graph: Graph, address: str, members: Sequence[int]) -> None:

@@ -39,5 +39,5 @@ def test_unpack_gives_back_what_was_packed():
 
 
 def test_a_dtype_no_browser_reads_is_refused():
-    with pytest.raises(ValueError, match="'big' must be one of uint8.*received 'int64'"):
+    with pytest.raises(ValueError, match=r"'big' must be one of uint8.*received 'int64'"):
         pack({}, {"big": Array("int64", (1,), bytes(8))})
