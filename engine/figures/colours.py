@@ -50,7 +50,7 @@ class Colouring(msgspec.Struct, frozen=True):
 
     def with_meanings(self, keys: Collection[str]) -> tuple[int, ...]:
         """The legend with these meanings of the palette, where they are not in it yet."""
-        more = (_POSITION[key] for key in sorted(keys) if key)
+        more = sorted(_POSITION[key] for key in keys if key)
         return (*self.legend, *(number for number in more if number not in self.legend))
 
 

@@ -15,8 +15,10 @@ HEIGHT = 14.0
 LETTER = 6.2
 """Mean width of a letter at 10 pixels; what the words need is a little less."""
 SHARES = (0.5, 0.36, 0.64, 0.2, 0.8)
-OFFSETS = ((4, 0), (-4, 0), (4, -9), (-4, -9), (4, 9), (-4, 9), (13, 0), (-13, 0))
+OFFSETS = ((3, 0), (-3, 0), (3, -9), (-3, -9), (3, 9), (-3, 9), (12, 0), (-12, 0))
 """Where words may stand beside a point of their wire: pixels to the right (left of it where negative) and down."""
+STARTS = (9, 18, 28, 40, 54, 70, 90, 115, 140)
+"""Where an output number may stand: pixels from its producer along the wire."""
 TITLE = 34.0
 MARGIN = 40.0
 FINEST, MOST_CELLS = 3.0, 8e6
@@ -34,18 +36,25 @@ class Place(NamedTuple):
     width: float
 
 
-def place_labels(scene: Scene) -> list[Place]:
-    """A place for the shape on each wire that has room; a tensor that many read is told once."""
+class Words(NamedTuple):
+    """Numbers of outputs beside their producers, and shapes along the wires."""
+
+    numbers: list[Place]
+    labels: list[Place]
+
+
+def place_words(scene: Scene) -> Words:
+    """A place for every output number, and for the shape on each wire that has room; one tensor is told once."""
     taken = _Taken(scene)
-    found: list[Place] = []
+    numbers = [taken.keep(_number(wire, scene.direction, taken)) for wire in scene.wires if wire.outputs]
+    labels: list[Place] = []
     told: set[tuple[int, str, str]] = set()
     for wire in scene.wires:
         tensor = (wire.source, wire.outputs, wire.label)
         if wire.label and tensor not in told and (place := next(filter(taken.has_room, _tries(wire)), None)):
-            taken.fill(place.x, place.y, place.x + place.width, place.y + HEIGHT)
             told.add(tensor)
-            found.append(place)
-    return found
+            labels.append(taken.keep(place))
+    return Words(numbers, labels)
 
 
 def curve_points(curve: Sequence[float], apart: float) -> Points:
@@ -64,20 +73,34 @@ def curve_points(curve: Sequence[float], apart: float) -> Points:
 
 def _tries(wire: Wire) -> Iterator[Place]:
     along = curve_points(wire.curve, 8.0)
-    width = LETTER * len(wire.label) + 4
     for share in SHARES:
-        x, y = map(float, along[round(share * (len(along) - 1))])
-        for across, down in OFFSETS:
-            yield Place(wire.label, x + across - (width if across < 0 else 0), y + down - HEIGHT / 2, width)
+        point = along[round(share * (len(along) - 1))]
+        yield from (_beside(wire.label, point, offset) for offset in OFFSETS)
+
+
+def _number(wire: Wire, direction: str, taken: _Taken) -> Place:
+    """Near the producer, where wires have parted: free of everything, or else of boxes and words."""
+    along = curve_points(wire.curve, 2.0)[:: 1 if direction == "forward" else -1]
+    far = np.cumsum(np.linalg.norm(np.diff(along, axis=0), axis=1))
+    points = [along[min(int(np.searchsorted(far, start)), 2 * len(along) // 3)] for start in STARTS]
+    places = [_beside(wire.outputs, point, offset) for point in points for offset in OFFSETS[:2]]
+    free = next(filter(taken.has_room, places), None)
+    return free or next((place for place in places if taken.has_room(place, beside_wires=False)), places[0])
+
+
+def _beside(text: str, point: Points, offset: tuple[int, int]) -> Place:
+    (x, y), (across, down), width = map(float, point), offset, LETTER * len(text) + 4
+    return Place(text, x + across - (width if across < 0 else 0), y + down - HEIGHT / 2, width)
 
 
 class _Taken:
-    """Which parts of the picture hold something, as a bitmap with a margin around it."""
+    """Which parts of the picture hold something, as bitmaps with a margin around it: wires, and all the rest."""
 
     def __init__(self, scene: Scene) -> None:
         width, height = scene.width + 2 * MARGIN, scene.height + 2 * MARGIN
         self._pixels = max(FINEST, math.sqrt(width * height / MOST_CELLS))
         self._cells = np.zeros([math.ceil(side / self._pixels) + 1 for side in (height, width)], np.bool_)
+        self._wires = np.zeros_like(self._cells)
         for box in scene.boxes:
             for sides in (
                 _sides(box) if box.role == "frame" else ((box.x, box.y, box.x + box.width, box.y + box.height),)
@@ -85,23 +108,29 @@ class _Taken:
                 self.fill(*sides)
         for wire in scene.wires:
             columns, rows = self._cell(curve_points(wire.curve, 0.6 * self._pixels)).T
-            self._cells[rows, columns] = True
+            self._wires[rows, columns] = True
 
     def _cell(self, points: Points) -> npt.NDArray[np.int64]:
         rows, columns = self._cells.shape
         return np.clip((points + MARGIN) // self._pixels, 0, (columns - 1, rows - 1)).astype(np.int64)
 
-    def _part(self, left: float, top: float, right: float, bottom: float) -> npt.NDArray[np.bool_]:
+    def _part(self, left: float, top: float, right: float, bottom: float) -> tuple[slice, slice]:
         (x0, y0), (x1, y1) = self._cell(np.array([(left, top), (right, bottom)])).tolist()
-        return self._cells[y0 : y1 + 1, x0 : x1 + 1]
+        return slice(y0, y1 + 1), slice(x0, x1 + 1)
 
     def fill(self, left: float, top: float, right: float, bottom: float) -> None:
         """Nothing else may go here."""
-        self._part(left, top, right, bottom)[:] = True
+        self._cells[self._part(left, top, right, bottom)] = True
 
-    def has_room(self, place: Place) -> bool:
-        """Whether nothing is where the words would go."""
-        return not self._part(place.x, place.y, place.x + place.width, place.y + HEIGHT).any()
+    def keep(self, place: Place) -> Place:
+        """The place, now taken."""
+        self.fill(place.x, place.y, place.x + place.width, place.y + HEIGHT)
+        return place
+
+    def has_room(self, place: Place, beside_wires: bool = True) -> bool:
+        """Whether nothing is where the words would go; without `beside_wires` a wire may be."""
+        part = self._part(place.x, place.y, place.x + place.width, place.y + HEIGHT)
+        return not (self._cells[part].any() or (beside_wires and self._wires[part].any()))
 
 
 def _sides(frame: Box) -> tuple[tuple[float, float, float, float], ...]:

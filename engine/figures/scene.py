@@ -11,12 +11,12 @@ from engine.figures.arrange import arrange
 from engine.figures.colours import Colour, Colouring, choose_colours, gradient_norms
 from engine.figures.comparison import Compared
 from engine.figures.compound import Picture
-from engine.figures.edge_labels import shape_label
+from engine.figures.edge_labels import usual_dtype, wire_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, groups_of, inside
 from engine.figures.index import GraphIndex
 from engine.figures.labels import Labels, Marker, Text
-from engine.figures.marking import Marking, Part
+from engine.figures.marking import WORDS, Marking, Part
 from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
 from engine.figures.notes import notes_of, summary_of
@@ -187,7 +187,7 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         width=round(picture.width, 1),
         height=round(picture.height, 1),
         colours=colouring.colours,
-        legend=colouring.with_meanings({wire.mark for wire in wires}),
+        legend=colouring.with_meanings(WORDS if marking.compared else ()),
         colour_by=view.colour_by,
         direction=view.direction,
         nodes_total=marking.real,
@@ -285,6 +285,7 @@ def _wires(
     graph: Graph, labels: Labels, bundles: list[Bundle], picture: Picture, boxes: tuple[Box, ...], view: GraphView
 ) -> tuple[Wire, ...]:
     index = {box.address: number for number, box in enumerate(boxes)}
+    usual = usual_dtype(graph)
     wires = []
     for bundle, curve in zip(bundles, picture.curves, strict=True):
         ends = (index[bundle.source.address], index[bundle.target.address])
@@ -292,6 +293,6 @@ def _wires(
         mark = labels.marking.wire(bundle.edges)
         lines = (*wire_lines(graph, bundle), *wire_note(bundle))
         rounded = tuple(round(value, 1) for value in curve)
-        said = output_numbers(bundle), shape_label(graph, bundle)
+        said = output_numbers(bundle), wire_label(graph, bundle, usual)
         wires.append(Wire(source, target, rounded, len(bundle.edges), lines, mark, *said))
     return tuple(wires)

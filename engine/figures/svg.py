@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from engine.figures.label_places import place_labels
+from engine.figures.colours import Colour
+from engine.figures.label_places import place_words
 from engine.figures.labels import CHANGES, MARKERS, Marker
 from engine.figures.palette import BACKGROUND, LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.scene import Box, Scene, Wire
@@ -12,6 +14,8 @@ from engine.figures.units import shorten
 
 FONT = "ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 MARGIN = 24
+STEP = 58
+"""Width of one step of a scale in the legend."""
 WIRE_MARKS = ("added", "removed")
 UNRULY = {
     ord(c): "\ufffd" for c in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -33,8 +37,9 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
     height = max(scene.height, 60) + legend_height + 2 * MARGIN
     body = [_frame(box, theme) for box in scene.boxes if box.role == "frame"]
     body += [_wire(wire, theme) for wire in scene.wires]
-    body += [_output_numbers(wire, scene.direction, theme) for wire in scene.wires if wire.outputs]
-    body += [_text(at.x + 2, at.y + 11, at.text, 10, 500, MUTED[theme], at.width + 60) for at in place_labels(scene)]
+    numbers, labels = place_words(scene)
+    body += [_text(at.x + 2, at.y + 11, at.text, 10, 600, TEXT[theme], at.width + 60) for at in numbers]
+    body += [_text(at.x + 2, at.y + 11, at.text, 10, 500, MUTED[theme], at.width + 60) for at in labels]
     body += [_box(scene, box, theme) for box in scene.boxes if box.role != "frame"]
     if not scene.boxes:
         body.append(_text(0, 24, scene.summary, 14, 500, MUTED[theme], 2000))
@@ -56,10 +61,13 @@ def scene_svg(scene: Scene, theme: Theme = "light") -> str:
 
 
 def _legend(scene: Scene, theme: Theme) -> tuple[list[str], float]:
-    """Every colour's mark and what it stands for, set like words below the picture; and the height of it."""
-    parts: list[str] = []
+    """A scale as one bar; then every colour's mark and what it stands for, set like words; and the height of it."""
+    colours = [scene.colours[index] for index in scene.legend]
+    steps = [colour for colour in colours if colour.scale]
     x, y, room = 0.0, max(scene.height, 60) + MARGIN, max(scene.width, 320)
-    for colour in (scene.colours[index] for index in scene.legend):
+    parts = _scale(steps, y, theme) if steps else []
+    y += 48 if steps else 0
+    for colour in (colour for colour in colours if not colour.scale):
         label = shorten(colour.label, 48)
         needed = 15 + 6.6 * len(label) + 18
         if x and x + needed > room:
@@ -68,6 +76,16 @@ def _legend(scene: Scene, theme: Theme) -> tuple[list[str], float]:
         parts.append(_text(x + 15, y + 4, label, 11.5, 400, TEXT[theme], needed))
         x += needed
     return parts, y + 10 - max(scene.height, 60) if parts else 0.0
+
+
+def _scale(steps: Sequence[Colour], y: float, theme: Theme) -> list[str]:
+    """What it is of, one bar of all steps, and the largest value of each under its end."""
+    parts = [_text(0, y + 4, steps[0].scale, 11.5, 400, TEXT[theme], 300)]
+    for number, step in enumerate(steps):
+        x, colour = STEP * number, step.light if theme == "light" else step.dark
+        parts.append(f'<rect x="{x}" y="{y + 11:.1f}" width="{STEP}" height="9" fill="{colour}"/>')
+        parts.append(_text(x + STEP - 5.9 * len(step.stop), y + 30, step.stop, 10, 400, TEXT[theme], STEP))
+    return parts
 
 
 def _head(key: str, colour: str) -> str:
@@ -113,11 +131,6 @@ def _wire(wire: Wire, theme: Theme) -> str:
         f'<path d="M{points[0]:.1f} {points[1]:.1f}{"".join(segments)}" fill="none" {stroke}{dashes} '
         f'marker-end="url(#head{wire.mark})"><title>{safe(chr(10).join(wire.lines))}</title></path>'
     )
-
-
-def _output_numbers(wire: Wire, direction: str, theme: Theme) -> str:
-    x, y = wire.curve[:2] if direction == "forward" else wire.curve[-2:]
-    return _text(x + 5, y + 12 if direction == "forward" else y - 8, wire.outputs, 10, 600, TEXT[theme], 120)
 
 
 def _box(scene: Scene, box: Box, theme: Theme) -> str:

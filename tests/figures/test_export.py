@@ -57,7 +57,11 @@ def test_the_legend_lies_below_the_picture_and_inside_of_it(colour_by):
     root = ElementTree.fromstring(scene_svg(scene))
     left, top, width, height = map(float, root.get("viewBox").split())
     below = [text for text in root.iter(f"{SVG}text") if float(text.get("y")) > scene.height]
-    assert [text.text for text in below] == [scene.colours[index].label for index in scene.legend]
+    entries = [scene.colours[index] for index in scene.legend]
+    scale = [colour for colour in entries if colour.scale]
+    words = [scale[0].scale, *(colour.stop for colour in scale)] if scale else []
+    assert [text.text for text in below] == [*words, *(colour.label for colour in entries if not colour.scale)]
+    assert bool(scale) == (colour_by == "saved bytes")
     for text in below:
         assert float(text.get("y")) < top + height
         assert left <= float(text.get("x")) + 6 * len(text.text) <= left + width

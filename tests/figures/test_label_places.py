@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from engine.figures.label_places import HEIGHT, curve_points, place_labels
+from engine.figures.label_places import HEIGHT, curve_points, place_words
 from engine.figures.palette import meaning
 from engine.figures.scene import build_scene
 from engine.figures.svg import scene_svg
 from engine.figures.view import GraphView
+from engine.graph.spec import Edge, Graph, TensorMetadata
 from tests.figures.graphs import graph, linear_relu, node, random_graphs
 
 
@@ -27,7 +28,7 @@ def overlap(a, b):
 @settings(deadline=None, max_examples=25)
 def test_words_lie_on_no_box_no_wire_and_no_other_words(made):
     scene = build_scene(made, GraphView(maximum_boxes=80))
-    places = [(at.x, at.y, at.x + at.width, at.y + HEIGHT) for at in place_labels(scene)]
+    places = [(at.x, at.y, at.x + at.width, at.y + HEIGHT) for at in place_words(scene).labels]
     boxes = [(b.x, b.y, b.x + b.width, b.y + b.height) for b in scene.boxes if b.role != "frame"]
     assert not [1 for a, b in itertools.product(places, boxes) if overlap(a, b)]
     assert not [1 for a, b in itertools.combinations(places, 2) if overlap(a, b)]
@@ -59,7 +60,43 @@ def test_a_tensor_that_two_read_is_told_once():
     )
     scene = build_scene(made)
     assert sorted(wire.label for wire in scene.wires) == ["7×3", "7×3", "9×5", "9×5"]
-    assert sorted(at.text for at in place_labels(scene)) == ["7×3", "7×3", "9×5"]
+    assert sorted(at.text for at in place_words(scene).labels) == ["7×3", "7×3", "9×5"]
+
+
+def fan(outputs):
+    """One node whose outputs are read by one other each."""
+    nodes = [node(i, "SinBackward0", sequence=outputs - i) for i in range(outputs)]
+    parted = node(outputs, "UnbindBackward0", sequence=0)
+    nodes.append(msgspec.structs.replace(parted, inputs=parted.inputs * outputs))
+    edges = tuple(Edge(i, 0, outputs, i) for i in range(outputs))
+    return Graph.of(
+        nodes=tuple(nodes), edges=edges, roots=graph(nodes, [], [(f"y{i}", i) for i in range(outputs)]).roots
+    )
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("outputs", [3, 8])
+def test_output_numbers_stand_apart_beside_their_own_wires(outputs, direction):
+    scene = build_scene(fan(outputs), GraphView(direction=direction))
+    numbers = place_words(scene).numbers
+    assert [at.text for at in numbers] == [wire.outputs for wire in scene.wires if wire.outputs]
+    assert len(numbers) == outputs - 1
+    places = [(at.x, at.y, at.x + at.width, at.y + HEIGHT) for at in numbers]
+    boxes = [(b.x, b.y, b.x + b.width, b.y + b.height) for b in scene.boxes]
+    assert not [1 for a, b in itertools.combinations(places, 2) if overlap(a, b)]
+    assert not [1 for a, b in itertools.product(places, boxes) if overlap(a, b)]
+    for (left, top, right, bottom), wire in zip(places, [w for w in scene.wires if w.outputs], strict=True):
+        x, y = curve_points(wire.curve, 1.0).T
+        assert np.hypot(x - np.clip(x, left, right), y - np.clip(y, top, bottom)).min() < 6
+
+
+def test_a_dtype_stands_along_a_wire_where_it_is_not_the_usual_one():
+    names = ("AddBackward0", "MulBackward0", "ToCopyBackward0", "SinBackward0")
+    nodes = [node(i, name, sequence=3 - i, shape=(2, 3)) for i, name in enumerate(names)]
+    nodes[2] = msgspec.structs.replace(nodes[2], inputs=(TensorMetadata((2, 3), "bfloat16", "cpu"),))
+    scene = build_scene(graph(nodes, [(0, 0, 1), (1, 0, 2), (2, 0, 3)]))
+    said = {scene.boxes[wire.source].title: wire.label for wire in scene.wires}
+    assert said == {"Sin": "2×3", "ToCopy": "2×3 bfloat16", "Mul": "2×3"}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

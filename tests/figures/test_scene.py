@@ -185,7 +185,12 @@ def test_added_and_removed_nodes_are_marked():
     )
     added = build_scene(more, compared=compare_graphs(less, more))
     assert {box.title: box.mark for box in added.boxes if box.role == "node"} == {"Mul": "", "Relu": "added", "Sum": ""}
-    assert "added since A" in [added.colours[i].label for i in added.legend]
+    labels = [added.colours[i].label for i in added.legend]
+    assert [label for label in labels if label.endswith("since A")] == [
+        "added since A",
+        "removed since A",
+        "changed since A",
+    ]
     removed = build_scene(less, compared=compare_graphs(more, less))
     assert removed.removed == ("m/ReluBackward0#0",)
     assert {b.title: b.mark for b in removed.boxes if b.role == "node"} == {"Mul": "", "Relu": "removed", "Sum": ""}
