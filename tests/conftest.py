@@ -15,7 +15,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 streamlit.config.set_option("client.showErrorDetails", "full")
 # By the wall clock: beside other work an example that takes a millisecond took more than the 200 ms of the default.
 hypothesis.settings.register_profile("any machine", deadline=None)
-hypothesis.settings.load_profile("any machine")
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+
+
+def pytest_configure(config):
+    """Where slow tests are left out, a property is tried on fewer examples, unless its test says how many."""
+    quick = "not slow" in config.option.markexpr and "or not slow" not in config.option.markexpr
+    hypothesis.settings.load_profile("quick" if quick else "any machine")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -18,15 +18,15 @@ BOARD_LABELS = {first_upper(kind) for kind in (*KINDS, "not run")}
 """Counts over the whole board of claims are no numbers of one run."""
 QUICK: tuple[Case, ...] = (
     ("graph/01_autograd_graph", {}, "batch", 8),
+    ("tensors/04_broadcasting", {}, "broadcast.dtype.a", "float64"),
+)
+SLOW: tuple[Case, ...] = (
+    ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
+    ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
     ("performance/03_claims", {}, "claims.cube.x", 3.0),
     ("tensors/01_storage_and_views", {}, "storage.dtype", "float64"),
     ("tensors/02_memory_formats", {"model": "Convolutional blocks"}, "memory_format", "channels_last"),
     ("tensors/03_sparse_layouts", {}, "sparse.rows", 16),
-    ("tensors/04_broadcasting", {}, "broadcast.dtype.a", "float64"),
-)
-MEASURED: tuple[Case, ...] = (
-    ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
-    ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
 )
 
 
@@ -47,22 +47,14 @@ def deltas_after(page: str, query: dict[str, str], key: str, value: Any) -> dict
     return {m.label: (m.value, m.delta) for m in app.metric if m.label not in BOARD_LABELS}
 
 
-def check(case: Case) -> None:
+@pytest.mark.parametrize(
+    "case", [*QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOW)], ids=lambda case: case[0]
+)
+def test_each_key_number_says_how_far_it_is_from_a(case):
     found = deltas_after(*case)
     assert found
     assert all(delta for _, delta in found.values()), found
     assert any(delta != "not in both" and not delta.startswith("=") for _, delta in found.values()), found
-
-
-@pytest.mark.parametrize("case", QUICK, ids=lambda case: case[0])
-def test_each_key_number_says_how_far_it_is_from_a(case):
-    check(case)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", MEASURED, ids=lambda case: case[0])
-def test_so_do_the_numbers_of_pages_that_measure(case):
-    check(case)
 
 
 def test_a_run_that_is_refused_is_told_and_the_page_goes_on():
@@ -77,4 +69,4 @@ def test_a_run_that_is_refused_is_told_and_the_page_goes_on():
 
 def test_no_page_was_forgotten():
     asked = {page_id(entry.path) for entry in discover_pages() if entry.section != "start"}
-    assert asked == {case[0] for case in QUICK + MEASURED}
+    assert asked == {case[0] for case in QUICK + SLOW}

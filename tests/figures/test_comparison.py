@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -121,8 +122,14 @@ def test_every_node_of_both_graphs_is_in_the_picture_once_all_is_open():
     assert {i for box in scene.boxes for i in scene.members[box.address]} == set(range(len(first.nodes)))
 
 
-@pytest.mark.parametrize("first", MODELS)
-@pytest.mark.parametrize("second", MODELS)
+def pairs_of_models() -> list[Any]:
+    """All pairs: each with itself, with its neighbour, or with a model that shares little always, others if slow."""
+    always = {*zip(MODELS, MODELS, strict=True), *pairwise(MODELS), ("mlp", "gpt"), ("gpt", "mlp")}
+    pairs = product(MODELS, MODELS)
+    return [pair if pair in always else pytest.param(*pair, marks=pytest.mark.slow) for pair in pairs]
+
+
+@pytest.mark.parametrize(("first", "second"), pairs_of_models())
 def test_any_two_models_compare_and_draw(first, second):
     found = compare_graphs(of(first), of(second))
     scene = build_scene(of(second), GraphView(legible_in=(930, 540)), compared=found)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args, get_type_hints
+
+import pytest
 
 from engine.models.spec import (
     EXPRESSIONS,
@@ -54,6 +57,16 @@ SOUND_EXPRESSIONS: tuple[AnyArchitecture, ...] = tuple(
     for name in EXPRESSIONS
     if name not in RAISING
 )
+
+
+def one_of_each_class(architectures: Iterable[AnyArchitecture]) -> list[object]:
+    """Parameters of a test: the first of every class always, those after it where slow tests run."""
+    met: set[type] = set()
+    found = []
+    for one in architectures:
+        found.append(pytest.param(one, marks=pytest.mark.slow) if type(one) in met else one)
+        met.add(type(one))
+    return found
 
 
 def label(value: object) -> str:
