@@ -20,30 +20,34 @@ def chromium():
         started.close()
 
 
-@pytest.fixture
-def canvas_page(chromium):
-    """An empty page at the width the picture has in a window of 1280; nothing may go wrong on it."""
-    page = chromium.new_page(viewport={"width": 930, "height": 640})
+@pytest.fixture(scope="package")
+def one_page(chromium):
+    """A page that all tests of the graph's canvas take turns on, and what went wrong on it."""
+    page = chromium.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
+    yield page, problems
     page.close()
-    assert not problems
 
 
 @pytest.fixture
-def shown(chromium):
-    """Opens scenes on pages of their own; at the end no script may have failed."""
-    contexts, problems = [], []
-
-    def open_scene(scene, theme="light", **options):
-        context = chromium.new_context(viewport={"width": 1280, "height": 660}, accept_downloads=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        return Picture(page, SCENES[scene]() if isinstance(scene, str) else scene, theme)
-
-    yield open_scene
-    for context in contexts:
-        context.close()
+def canvas_page(one_page):
+    """An empty page at the width the picture has in a window of 1280; nothing may go wrong on it."""
+    page, problems = one_page
+    page.goto("about:blank")
+    page.set_viewport_size({"width": 930, "height": 640})
+    problems.clear()
+    yield page
     assert problems == []
+
+
+@pytest.fixture
+def shown(canvas_page):
+    """Shows scenes, one after the other, in a wider window; at the end no script may have failed."""
+    canvas_page.set_viewport_size({"width": 1280, "height": 660})
+
+    def open_scene(scene, theme="light"):
+        canvas_page.goto("about:blank")
+        return Picture(canvas_page, SCENES[scene]() if isinstance(scene, str) else scene, theme)
+
+    return open_scene

@@ -13,6 +13,7 @@ from engine.figures.scene import Scene, encode_scene
 from pages.shared.canvas_files import SCRIPTS, STYLES, read
 
 FRAME_MS = 80
+RESTS = "() => ![view.frameRequest, view.camera.flight, view.moving, view.old, view.saying].some(Boolean)"
 PRIMARY: dict[Theme, str] = {"light": "#3d53c6", "dark": "#a3b3ff"}
 BORDER: dict[Theme, str] = {"light": "#d9d5cb", "dark": "#2c3340"}
 SURFACE: dict[Theme, str] = {"light": "#f1eee7", "dark": "#1b202a"}
@@ -82,7 +83,7 @@ class Picture:
     @property
     def said(self) -> dict[str, str]:
         """The data attributes, once nothing moves any more."""
-        self.page.wait_for_function("() => !view.frameRequest && !view.camera.flight && !view.moving && !view.old")
+        self.page.wait_for_function(RESTS)
         self.page.wait_for_timeout(FRAME_MS)
         found: dict[str, str] = self.root.evaluate("element => ({...element.dataset})")
         return found

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from tests.browser.pixels import DRAWN_SHARE, brightness, colours, drawn_share, look
-from tests.browser.visitor import CHROMIUM, Visitor, launch, visiting
+from tests.browser.visitor import CHROMIUM, Visitor, visiting
 from tests.component.cells_scenes import HOSTILE, SCENES
 from tests.component.cells_visitor import FIND_CELLS, Cells, cells_server
 
@@ -27,12 +27,8 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        started = launch(playwright)
-        yield started
-        started.close()
+def browser(chromium):
+    return chromium
 
 
 @pytest.fixture

@@ -66,9 +66,12 @@ def test_the_focus_is_seen(shown):
 
 
 def test_moves_are_instant_for_those_who_asked_for_less_motion(shown):
-    picture = shown("300", reduced_motion="reduce")
-    picture.page.evaluate("() => view.camera.zoomAt(2, 100, 100)")
-    assert picture.page.evaluate("() => { view.fit(); return view.camera.flight; }") is None
+    picture = shown("300")
+    flies = "() => { view.camera.zoomAt(2, 100, 100); view.fit(); return Boolean(view.camera.flight); }"
+    assert picture.page.evaluate(flies)
+    picture.page.emulate_media(reduced_motion="reduce")
+    assert not picture.page.evaluate(flies)
+    picture.page.emulate_media(reduced_motion="null")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from engine.figures.embedded_pictures import Limits
 from engine.figures.interactive_html import interactive_html
@@ -16,7 +16,7 @@ from engine.figures.view import GraphView
 from engine.graph.spec import Leaf
 from pages.shared.canvas_files import canvas_files, write_html
 from tests.browser.pixels import brightness, colours, drawn_share, look
-from tests.browser.visitor import CHROMIUM, launch
+from tests.browser.visitor import CHROMIUM
 from tests.component.file_reader import reading
 from tests.figures.graphs import HOSTILE, graph, leaf, linear_relu, node, saved
 
@@ -37,11 +37,8 @@ MORE = (
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        started = launch(playwright)
-        yield started
-        started.close()
+def browser(chromium):
+    return chromium
 
 
 def blocks(count: int, size: int = 6):
@@ -97,7 +94,7 @@ def test_it_draws_in_both_themes_and_widths(browser, blocks_file, dark, width):
         assert tools["x"] + tools["width"] <= around["x"] + around["width"]
 
 
-def test_the_theme_can_be_chosen(browser, blocks_file):
+def test_the_theme_can_be_chosen_and_groups_open_onto_their_inside_and_back(browser, blocks_file):
     with reading(browser, blocks_file) as reader:
         reader.page.get_by_role("button", name="Dark theme").click()
         assert reader.said["atlasTheme"] == "dark"
@@ -105,9 +102,6 @@ def test_the_theme_can_be_chosen(browser, blocks_file):
         reader.page.get_by_role("button", name="Light theme").click()
         assert brightness(look(reader.canvas)) > 0.5
 
-
-def test_groups_open_onto_their_inside_and_back(browser, blocks_file):
-    with reading(browser, blocks_file) as reader:
         reader.expect_trail("Whole picture")
         reader.click(reader.box("group", "blocks.1.mlp"), double=True)
         reader.expect_trail("Whole picture", "blocks.1.mlp")
@@ -130,7 +124,7 @@ def test_frames_show_their_inside_too(browser, tmp_path):
         reader.expect_trail("Whole picture")
 
 
-def test_a_node_tells_what_it_saved_and_leads_on(browser, blocks_file):
+def test_a_node_tells_what_it_saved_and_leads_on_also_into_another_picture(browser, blocks_file):
     with reading(browser, blocks_file) as reader:
         expect(reader.facts).to_contain_text("Whole graph")
         reader.click(reader.box("group", "blocks.2.mlp"), double=True)
@@ -150,11 +144,6 @@ def test_a_node_tells_what_it_saved_and_leads_on(browser, blocks_file):
         expect(reader.facts).to_contain_text("gradient norm 0.500")
         expect(reader.facts).to_contain_text("accumulates into blocks.2.mlp.weight.grad")
 
-
-def test_a_neighbour_in_another_picture_is_shown_there(browser, blocks_file):
-    with reading(browser, blocks_file) as reader:
-        reader.click(reader.box("group", "blocks.2.mlp"), double=True)
-        reader.click(reader.box("node", "mlp/Op5"))
         reader.facts.get_by_role("button", name=re.compile("Op0Backward0")).click()
         expect(reader.trail).to_contain_text("blocks.3")
         assert reader.said["atlasSelected"] == "blocks.3.norm/Op0Backward0#0"
@@ -188,6 +177,7 @@ def test_pan_zoom_keys_tooltip_legend_and_png(browser, blocks_file):
         reader.click(reader.box("group", "blocks.0.norm"))
         reader.page.keyboard.press("ArrowDown")
         assert reader.said["atlasSelected"] not in ("", "blocks.0.norm")
+        reader.page.locator("[data-atlas-menu] summary").click()
         with reader.page.expect_download() as saving:
             reader.page.locator('[data-atlas-action="png"]').click()
         assert Path(saving.value.path()).read_bytes().startswith(b"\x89PNG")

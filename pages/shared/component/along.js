@@ -3,48 +3,69 @@
 
 const TRIES = [0.5, 0.36, 0.64, 0.2, 0.8];
 // Beside a point of the wire: to the right, or left of it where negative, and down.
-const OFFSETS = [[4, 0], [-4, 0], [4, -9], [-4, -9], [4, 9], [-4, 9], [13, 0], [-13, 0]];
+const OFFSETS = [[3, 0], [-3, 0], [3, -9], [-3, -9], [3, 9], [-3, 9], [12, 0], [-12, 0]];
+const STARTS = [9, 18, 28, 40, 54, 70, 90, 115, 140]; // from the producer along the wire: where an output number may stand
+const WORDS_MS = 8; // of a frame for finding room; the rest of the words follows in the next ones
 
-function placeWords(painter, context, scene, wires, backward) {
-  scene.words ??= { taken: new Grid(), told: new Map() };
-  const { taken, told } = scene.words;
-  for (const wire of wires) {
-    if (wire.said !== undefined) continue;
-    wire.said = [];
-    if (wire.outputs) wire.said.push(outputNumber(painter, context, scene, wire, backward));
-    const tensor = `${wire.source} ${wire.outputs} ${wire.label}`; // one tensor that many read is told once
-    const shape = wire.label && !told.has(tensor) && roomAlong(painter, context, scene, wire, taken);
-    if (shape) {
-      told.set(tensor, wire);
-      taken.add(shape, boundsOf(shape));
-      wire.said.push(shape);
-    }
+// Returns the wires whose words are still to be placed when the time is over.
+function placeWords(painter, context, scene, wires, backward, until = Infinity) {
+  scene.words ??= { taken: new Grid(), told: new Set() };
+  const unsaid = wires.filter((wire) => wire.said === undefined);
+  for (const wire of unsaid) {
+    if (!wire.outputs || wire.number) continue;
+    if (performance.now() > until) return unsaid;
+    placeNumber(painter, context, scene, wire, backward);
   }
+  for (const [place, wire] of unsaid.entries()) {
+    if (wire.said !== undefined) continue;
+    if (performance.now() > until) return unsaid.slice(place);
+    wire.said = wire.number ? [wire.number] : [];
+    const tensor = `${wire.source} ${wire.outputs} ${wire.label}`; // one tensor that many read is told once
+    const shape = wire.label && !scene.words.told.has(tensor) && roomAlong(painter, context, scene, wire);
+    if (!shape) continue;
+    scene.words.told.add(tensor);
+    wire.said.push(keep(scene, shape));
+  }
+  return [];
 }
 
-// "#2" where a wire leaves its box by another output than the first.
-function outputNumber(painter, context, scene, wire, backward) {
-  const [x, y] = backward ? wire.curve.slice(-2) : wire.curve;
-  const place = sized(painter, context, plain(wire.outputs), x + 2, backward ? y - 17 : y + 2);
+// "#2" where a wire leaves its box by another output than the first: near there, where wires have parted.
+function placeNumber(painter, context, scene, wire, backward) {
+  const text = plain(wire.outputs);
+  const places = STARTS.flatMap((far) => {
+    const [x, y] = pointFrom(wire.curve, far, backward);
+    return [[3, 0], [-3, 0], [0, 0]].map(([across]) => ({ across, place: shifted(sized(painter, context, text, x, y - 7), across) }));
+  });
+  const free = places.find(({ across, place }) => isFree(scene, place, across ? null : wire)) ?? places.find(({ place }) => !scene.words.taken.find(boundsOf(place)) && !onBox(scene, boundsOf(place)));
+  wire.number = keep(scene, (free ?? places[0]).place);
+}
+
+function keep(scene, place) {
+  scene.words.taken.add(place, boundsOf(place));
   return { ...place, framed: isFramed(scene, place) };
 }
 
 // Right or left of the curve, near its middle first, and further off where it runs askew.
-function roomAlong(painter, context, scene, wire, taken) {
+function roomAlong(painter, context, scene, wire) {
   for (const share of TRIES) {
     for (const offset of OFFSETS) {
       const place = beside(painter, context, wire, share, offset);
-      if (isFree(scene, place, taken) && !wire.said.some((other) => overlap(boundsOf(place), boundsOf(other)))) return { ...place, framed: isFramed(scene, place) };
+      if (isFree(scene, place)) return place;
     }
   }
   return null;
 }
 
-function isFree(scene, place, taken) {
+// Free of boxes, words and wires, but for the one that the words may stand on.
+function isFree(scene, place, own = null) {
   const bounds = boundsOf(place);
+  if (onBox(scene, bounds) || scene.words.taken.find(bounds)) return false;
+  return !scene.grid.wires.find(bounds, (wire) => wire !== own && curveTouches(wire.curve, bounds));
+}
+
+function onBox(scene, bounds) {
   const holds = (box) => box.x < bounds.left && box.x + box.width > bounds.right && box.y + 34 < bounds.top && box.y + box.height > bounds.bottom;
-  if (scene.grid.boxes.find(bounds, (box) => box.role !== "frame" || !holds(box)) || taken.find(bounds)) return false;
-  return !scene.grid.wires.find(bounds, ({ curve }) => curveTouches(curve, bounds));
+  return scene.grid.boxes.find(bounds, (box) => box.role !== "frame" || !holds(box));
 }
 
 // Whether a curve runs through these bounds: looks closely only at pieces whose four points surround some of them.
@@ -70,20 +91,20 @@ function besideCurve(painter, context, scene, wire) {
 
 function beside(painter, context, wire, share, [across, down]) {
   const [x, y] = pointAlong(wire.curve, share);
-  const place = sized(painter, context, plain(wire.label, 26), x, y + down - 7);
-  return { ...place, x: x + across - (across < 0 ? place.width : 0) };
+  return shifted(sized(painter, context, plain(wire.label, 36), x, y + down - 7), across);
+}
+
+// Right of where it is, left of it where negative, or astride.
+function shifted(place, across) {
+  return { ...place, x: place.x + across - (across < 0 ? place.width : across ? 0 : place.width / 2) };
 }
 
 function sized(painter, context, text, x, y) {
-  return { text, x, y, width: painter.width(context, 650, LABEL, text) + 6, height: 14 };
+  return { text, x, y, width: painter.width(context, 500, LABEL, text) + 4, height: 14 };
 }
 
 function boundsOf({ x, y, width, height }) {
   return { left: x, top: y, right: x + width, bottom: y + height };
-}
-
-function overlap(a, b) {
-  return a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top;
 }
 
 function isFramed(scene, place) {
@@ -93,11 +114,25 @@ function isFramed(scene, place) {
 
 // The point at a share of the curve's pieces, each taken as long as the straight line between its ends.
 function pointAlong(curve, share) {
+  return pointAt(curve, share * lengthsOf(curve).reduce((sum, length) => sum + length, 0));
+}
+
+// The point so far from the producer, at most two thirds of the way.
+function pointFrom(curve, far, backward) {
+  const whole = lengthsOf(curve).reduce((sum, length) => sum + length, 0);
+  const rest = Math.min(far, (2 * whole) / 3);
+  return pointAt(curve, backward ? whole - rest : rest);
+}
+
+function pointAt(curve, length) {
+  const lengths = lengthsOf(curve);
+  let [piece, rest] = [0, length];
+  while (piece < lengths.length - 1 && rest > lengths[piece]) rest -= lengths[piece++];
+  return pointOf(curve, 6 * piece, lengths[piece] ? Math.min(1, rest / lengths[piece]) : 0);
+}
+
+function lengthsOf(curve) {
   const lengths = [];
   for (let i = 0; i + 7 < curve.length; i += 6) lengths.push(Math.hypot(curve[i + 6] - curve[i], curve[i + 7] - curve[i + 1]));
-  let rest = share * lengths.reduce((sum, length) => sum + length, 0);
-  let piece = 0;
-  while (piece < lengths.length - 1 && rest > lengths[piece]) rest -= lengths[piece++];
-  const t = lengths[piece] ? rest / lengths[piece] : 0;
-  return pointOf(curve, 6 * piece, t);
+  return lengths;
 }

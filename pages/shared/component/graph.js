@@ -28,6 +28,8 @@ class GraphView extends Reading {
     this.scene = null;
     this.old = null;
     this.frameRequest = 0;
+    this.unsaid = []; // wires whose words have found no time yet
+    this.saying = 0;
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.stage);
     listen(this);
@@ -37,6 +39,7 @@ class GraphView extends Reading {
   destroy() {
     this.observer.disconnect();
     cancelAnimationFrame(this.frameRequest);
+    cancelAnimationFrame(this.saying);
     clearTimeout(this.settle);
   }
 

@@ -133,7 +133,8 @@ function listenToTools(view) {
     in: () => view.camera.zoomAt(1.3, ...middle()),
     out: () => view.camera.zoomAt(1 / 1.3, ...middle()),
     fit: () => view.fit(),
-    png: (event) => view.savePng(event.shiftKey),
+    png: () => view.savePng(),
+    whole: () => view.savePng(true),
     tree: () => view.showTree(),
     root: () => view.paths.toRoot(),
     leaf: () => view.paths.toLeaf(),
@@ -143,9 +144,23 @@ function listenToTools(view) {
   root.querySelectorAll("[data-atlas-action]").forEach((button) => {
     button.onclick = (event) => actions[button.dataset.atlasAction](event);
   });
+  listenToMenu(root.querySelector("[data-atlas-menu]"));
   chrome.minimap.onpointerdown = (event) => {
     chrome.minimap.setPointerCapture(event.pointerId);
     chrome.lookAt(event);
   };
   chrome.minimap.onpointermove = (event) => event.buttons && chrome.lookAt(event);
+}
+
+// Closed by a choice, by Escape, and when something else is turned to.
+function listenToMenu(menu) {
+  const summary = menu.querySelector("summary");
+  menu.addEventListener("click", (event) => event.target.closest("button") && menu.removeAttribute("open"));
+  menu.addEventListener("focusout", (event) => menu.contains(event.relatedTarget) || menu.removeAttribute("open"));
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.removeAttribute("open");
+    summary.focus();
+    event.stopPropagation();
+  });
 }

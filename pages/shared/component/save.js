@@ -4,6 +4,8 @@ const FINE = 2;
 const LARGEST_SIDE = 12000;
 const LARGEST_AREA = 64e6; // pixels: what browsers still make a file of
 const SAVED_MARGIN = 24;
+const SCALE_HEIGHT = 46; // of the bar of a scale in the legend with the numbers under it
+const STEP = 58; // width of one step of it
 
 class Saving extends Sheet {
   savePng(whole = false) {
@@ -17,7 +19,7 @@ class Saving extends Sheet {
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
       const size = `${sheet.width} × ${sheet.height} pixels`;
-      return this.chrome.say(reduced ? `Saved ${size}: reduced to ${Math.round(100 * reduced)} % of full size, the most a PNG holds.` : `Saved ${size}${whole ? "" : "; with Shift the whole picture"}.`);
+      return this.chrome.say(reduced ? `Saved ${size}: reduced to ${Math.round(100 * reduced)} % of full size, the most a PNG holds.` : `Saved ${size}.`);
     });
   }
 
@@ -72,34 +74,58 @@ function fitted(width, height, wanted) {
 // The legend set like words into `room`, standing on `bottom`; returns its height, and only that without a pen.
 function drawLegend(view, pen, left, bottom, room, framed) {
   const { scene, painter, theme } = view;
-  const measuring = pen ?? view.canvas.getContext("2d");
-  const rows = [[]];
-  let x = 0;
-  for (const { index, label } of legendEntries(scene)) {
-    const width = 34 + painter.width(measuring, 400, 11.5, plain(label));
-    if (x + width > room && x) {
-      rows.push([]);
-      x = 0;
-    }
-    rows[rows.length - 1].push({ index, label, x, width });
-    x += width;
-  }
   if (!scene.legend.length) return 0;
-  const height = rows.length * 18;
+  const { steps, rows, width } = legendRows(view, pen ?? view.canvas.getContext("2d"), room);
+  const scale = steps.length ? SCALE_HEIGHT : 0;
+  const height = rows.length * 18 + scale;
   if (!pen) return height;
   const inset = framed ? 10 : 0;
   const top = bottom - height - inset;
-  if (framed) panel(pen, theme, left, top - inset, Math.max(...rows.map((row) => row[row.length - 1].x + row[row.length - 1].width)) + inset, height + 2 * inset);
+  if (framed) panel(pen, theme, left, top - inset, width + inset, height + 2 * inset);
+  if (scale) drawScale(view, pen, steps, left + inset, top);
   pen.textBaseline = "middle";
   rows.forEach((row, number) =>
     row.forEach((entry) => {
-      const [at, middle] = [left + inset + entry.x, top + 18 * number + 9];
+      const [at, middle] = [left + inset + entry.x, top + scale + 18 * number + 9];
       painter.mark(pen, scene.marks[entry.index], at, middle - 5, 1, painter.colour(scene, entry.index).accent);
       pen.fillStyle = theme.text;
       painter.text(pen, 400, 11.5, entry.label, at + 16, middle, room);
     }),
   );
   return height;
+}
+
+// Steps of a scale, and what else there is in rows no wider than `room`.
+function legendRows({ scene, painter }, measuring, room) {
+  const entries = legendEntries(scene);
+  const steps = entries.filter((entry) => entry.scale);
+  const rows = [];
+  let x = Infinity;
+  for (const { index, label } of entries.filter((entry) => !entry.scale)) {
+    const width = 34 + painter.width(measuring, 400, 11.5, plain(label));
+    if (x + width > room) {
+      rows.push([]);
+      x = 0;
+    }
+    rows[rows.length - 1].push({ index, label, x, width });
+    x += width;
+  }
+  const ends = rows.map((row) => row[row.length - 1].x + row[row.length - 1].width);
+  return { steps, rows, width: Math.max(steps.length * STEP + 12, ...ends) };
+}
+
+// What it is of, one bar of all steps, and the largest value of each under its end.
+function drawScale({ scene, painter, theme }, pen, steps, left, top) {
+  pen.textBaseline = "middle";
+  pen.fillStyle = theme.text;
+  painter.text(pen, 400, 11.5, steps[0].scale, left, top + 7, 300);
+  steps.forEach(({ index, stop }, number) => {
+    pen.fillStyle = painter.colour(scene, index).accent;
+    pen.fillRect(left + number * STEP, top + 17, STEP, 9);
+    pen.fillStyle = theme.text;
+    const width = painter.width(pen, 400, 10, plain(stop));
+    painter.text(pen, 400, 10, stop, left + (number + 1) * STEP - width, top + 35, STEP);
+  });
 }
 
 function panel(pen, theme, x, y, width, height) {

@@ -25,6 +25,21 @@ class Sheet {
     this.settle = setTimeout(() => this.rest(), 110);
   }
 
+  // Words that found no time in a frame find room in the next ones; then all are painted.
+  sayLater(wires) {
+    const { scene } = this;
+    this.unsaid.push(...wires);
+    if (this.saying) return;
+    const more = () => {
+      this.unsaid = this.scene === scene ? placeWords(this.painter, this.canvas.getContext("2d"), scene, this.unsaid, scene.direction === "backward", performance.now() + WORDS_MS) : [];
+      this.saying = this.unsaid.length ? requestAnimationFrame(more) : 0;
+      if (this.saying) return;
+      this.still = null;
+      this.repaint();
+    };
+    this.saying = requestAnimationFrame(more);
+  }
+
   turnTo(context, margin) {
     const { zoom, x, y } = this.camera;
     const scale = zoom * this.ratio;
@@ -34,7 +49,7 @@ class Sheet {
   paintScene(context, now, margin) {
     const start = performance.now();
     this.turnTo(context, margin);
-    this.painter.paint(context, this.scene, this.state(now, margin));
+    this.painter.paint(context, this.scene, { ...this.state(now, margin), hurried: (wires) => this.sayLater(wires) });
     this.cost = performance.now() - start;
   }
 
@@ -98,7 +113,7 @@ class Sheet {
     const near = 30 / still.zoom;
     const [x, y] = [still.x + left / scale, still.y + top / scale];
     const bounds = { left: x - near, top: y - near, right: x + width / scale + near, bottom: y + height / scale + near };
-    this.painter.paint(pen, this.scene, { ...this.state(now), ...inSight(bounds) });
+    this.painter.paint(pen, this.scene, { ...this.state(now), ...inSight(bounds), hurried: (wires) => this.sayLater(wires) });
     pen.restore();
   }
 

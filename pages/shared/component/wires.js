@@ -65,22 +65,23 @@ class WirePainter extends BoxPainter {
   wireWords(context, scene, state) {
     if (LABEL * state.zoom < READABLE) return;
     const near = state.near(scene.wires);
-    placeWords(this, context, scene, near, state.backward);
+    const late = placeWords(this, context, scene, near, state.backward, state.hurried ? performance.now() + WORDS_MS : Infinity);
+    if (late.length) state.hurried(late);
     context.textBaseline = "middle";
     for (const wire of near) {
-      if (!wire.said.length) continue;
+      if (!wire.said?.length) continue;
       const faded = state.dimmed && !state.highlight?.wires.has(wire);
       context.globalAlpha = faded ? 0.25 : state.arrival;
-      for (const place of wire.said) this.wireWord(context, place, wire.mark === "removed" ? this.theme.muted : this.theme.wireText, 500);
+      for (const place of wire.said) this.wireWord(context, place, wire.mark === "removed" ? this.theme.muted : this.theme.wireText);
     }
     context.globalAlpha = 1;
   }
 
-  wireWord(context, place, colour, weight) {
+  wireWord(context, place, colour) {
     context.fillStyle = place.framed ? this.theme.frame : this.theme.background;
     context.fillRect(place.x, place.y, place.width, place.height);
     context.fillStyle = colour;
-    this.text(context, weight, LABEL, place.text, place.x + 3, place.y + place.height / 2 + 0.5, place.width);
+    this.text(context, 500, LABEL, place.text, place.x + 2, place.y + place.height / 2 + 0.5, place.width);
   }
 
   // A lit wire and its words, over everything else.
@@ -90,7 +91,7 @@ class WirePainter extends BoxPainter {
     placeWords(this, context, scene, [wire], state.backward);
     context.textBaseline = "middle";
     const words = wire.said.length || !wire.label ? wire.said : [besideCurve(this, context, scene, wire)];
-    for (const place of words) this.wireWord(context, place, this.theme.primary, 650);
+    for (const place of words) this.wireWord(context, place, this.theme.primary);
   }
 }
 

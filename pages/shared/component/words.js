@@ -2,6 +2,9 @@
 
 const READABLE = 6.4;
 const RADIUS = 7;
+const NARROWEST = 0.86; // letters of a title that is a little too long are set closer, down to this share
+const MOST_FIT = 0.9; // of the titles of a picture: its one size is the largest at which so many are whole
+const LEAST_MARKED = 8.5; // title size on the screen below which marks give their room to the letters
 const CHANGE_LINES = 2; // at most, see engine/figures/labels.py
 
 class WordPainter {
@@ -10,6 +13,7 @@ class WordPainter {
     this.patterns = new Map();
     this.widths = new Map();
     this.tints = new WeakMap();
+    this.titles = new WeakMap();
   }
 
   colour(scene, index) {
@@ -77,23 +81,50 @@ class WordPainter {
     return undefined;
   }
 
-  // Seen from afar a box has only its title, all in one size on the screen; whole points keep letters crisp and few.
+  // Seen from afar a box has only its title, all in one size; half points keep letters crisp and few.
   titleAlone(context, scene, box, accent, state) {
-    const { zoom } = state;
-    const title = plain(box.title);
-    const room = box.width - 15;
-    const whole = Math.min(11.5 / zoom, box.height * 0.52);
-    const needed = this.width(context, 650, whole, title);
-    const size = Math.max(Math.floor(2 * zoom * Math.min(whole, (whole * room) / needed)) / 2, READABLE) / zoom;
+    const { size, marked } = this.titleSize(context, scene, state.zoom);
     if (size > box.height * 0.72) return;
+    const title = plain(box.title);
+    const needed = this.width(context, 650, size, title);
     const middle = box.y + box.height / 2;
     const scale = size / 13;
-    const marked = box.width - 17 - 12 * scale >= this.width(context, 650, size, title);
-    if (marked) this.mark(context, scene.marks[box.colour], box.x + 10, middle - 4.5 * scale, 0.9 * scale, accent);
+    const markRoom = 2 + 12 * scale;
+    const withMark = marked && box.width - 15 - markRoom >= needed * NARROWEST;
+    if (withMark) this.mark(context, scene.marks[box.colour], box.x + 10, middle - 4.5 * scale, 0.9 * scale, accent);
     context.fillStyle = this.theme.text;
-    const left = box.x + (marked ? 12 + 12 * scale : 10);
-    const kept = this.text(context, 650, size, title, left, middle, marked ? room : box.width - 14);
-    if (box.mark === "removed") this.strike(context, left, middle, this.width(context, 650, size, kept), 1.2 * scale);
+    const left = box.x + 10 + (withMark ? markRoom : 0);
+    const width = this.narrowed(context, size, title, left, middle, box.x + box.width - 5 - left);
+    if (box.mark === "removed") this.strike(context, left, middle, width, 1.2 * scale);
+  }
+
+  // Set closer, or shortened where that would be too close; returns the width that it took.
+  narrowed(context, size, title, x, y, room) {
+    const kept = this.fitted(context, 650, size, title, room / NARROWEST);
+    const width = Math.min(room, this.width(context, 650, size, kept));
+    context.font = this.font(650, size);
+    context.fillText(kept, x, y, room);
+    return width;
+  }
+
+  // In world units; with marks where that leaves the letters large enough.
+  titleSize(context, scene, zoom) {
+    if (!this.titles.has(scene)) this.titles.set(scene, this.fittingSizes(context, scene));
+    const { beside, alone } = this.titles.get(scene);
+    const onScreen = (size) => Math.max(READABLE, Math.floor(2 * zoom * Math.min(size, 11.5 / zoom)) / 2);
+    const marked = onScreen(beside) >= LEAST_MARKED;
+    return { size: onScreen(marked ? beside : alone) / zoom, marked };
+  }
+
+  // The largest sizes at which most titles fit their boxes: beside their marks, and alone.
+  fittingSizes(context, scene) {
+    const solid = scene.boxes.filter((box) => box.role !== "frame");
+    const sizes = (fits) => solid.map((box) => Math.min(box.height * 0.52, fits(box.width, NARROWEST * this.width(context, 650, 1, plain(box.title))))).sort((a, b) => b - a);
+    const most = (sorted) => sorted[Math.min(sorted.length - 1, Math.ceil(MOST_FIT * sorted.length) - 1)] ?? READABLE;
+    return {
+      beside: most(sizes((width, letters) => (width - 17) / (letters + 12 / 13))),
+      alone: most(sizes((width, letters) => (width - 15) / Math.max(letters, 0.01))),
+    };
   }
 
   strike(context, x, y, width, thick) {
