@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,8 +15,14 @@ DRIFT = 80.0
 """Sideways drift over a column that is taken out."""
 TOLL = 0.12
 """What breaking one more edge than the first costs, against squared unevenness of the columns."""
+REACH, WIDER = 220.0, 13.0
+"""For so far sideways that an edge runs below a row there is so much more room, twice at most."""
 MAXIMUM_CUT = 10
 """Never break where more edges than this would have to change column."""
+STEP = 20.0
+"""The spine and the width of a column are at multiples of this."""
+SLOT = 30.0
+"""Rows get multiples of this: two lines of small print."""
 RADIUS = 9.0
 KAPPA = 0.5523
 """Control distance of a cubic that draws a quarter circle."""
@@ -42,7 +48,12 @@ class Spots(NamedTuple):
 
 
 def break_columns(
-    level: Level, rows: list[list[int]], half: list[float], chains: Sequence[Sequence[int]], x: list[float]
+    level: Level,
+    rows: list[list[int]],
+    half: list[float],
+    chains: Sequence[Sequence[int]],
+    x: list[float],
+    spine: Mapping[int, float],
 ) -> Spots:
     """y for every vertex and, when `level.aspect` asks for it, columns of about equal height."""
     half_height = [height / 2 for _, height in level.sizes] + [0.0] * (len(x) - len(level.sizes))
@@ -50,10 +61,16 @@ def break_columns(
     for number, row in enumerate(rows):
         for vertex in row:
             layer[vertex] = number
-    straighten(rows, x)
+    if not _has_spine(rows, spine):
+        straighten(rows, x)
     steps = _row_steps(level, rows, half_height, chains, x, layer)
     cuts = _cuts(level, rows, half, half_height, chains, layer, x, steps) if level.aspect else []
-    return _arrange(level, rows, half, half_height, chains, x, layer, steps, cuts)
+    return _arrange(level, rows, half, half_height, chains, x, layer, steps, cuts, spine)
+
+
+def _has_spine(rows: Sequence[Sequence[int]], spine: Mapping[int, float]) -> bool:
+    """Whether most rows hold a vertex of the spine, which keeps them straight."""
+    return 2 * sum(any(v in spine for v in row) for row in rows) > len(rows)
 
 
 def straighten(rows: Sequence[Sequence[int]], x: list[float]) -> None:
@@ -85,10 +102,10 @@ def _row_steps(
         for upper, lower in pairwise(chain):
             reach[layer[lower]] = max(reach[layer[lower]], abs(x[upper] - x[lower]))
     ports = level.upper | level.lower
-    gaps = [0.0] + [GAP_Y + min(26.0, reach[row] * 0.06) for row in range(1, len(rows))]
+    gaps = [0.0] + [GAP_Y + min(2, round(reach[row] / REACH)) * WIDER for row in range(1, len(rows))]
     for row in range(1, len(rows)):
         if all(v in ports for v in rows[row]) or all(v in ports for v in rows[row - 1]):
-            gaps[row] *= 0.75
+            gaps[row] = round(gaps[row] * 0.75)
     return gaps
 
 
@@ -116,7 +133,7 @@ def _cuts(
     x: list[float],
     steps: list[float],
 ) -> list[int]:
-    heights = [2 * max(half_height[v] for v in row) for row in rows]
+    heights = [slot(2 * max(half_height[v] for v in row)) for row in rows]
     total = sum(heights) + sum(steps)
     width = max(x[v] + half[v] for v in range(len(x))) - min(x[v] - half[v] for v in range(len(x)))
     if total < TALL or len(rows) < 3:
@@ -166,13 +183,15 @@ def _arrange(
     layer: list[int],
     steps: list[float],
     cuts: list[int],
+    spine: Mapping[int, float],
 ) -> Spots:
     counts = _crossing_counts(rows, chains, layer)
     blank = [0.0] * len(x)
     spots = Spots(list(x), blank, half_height, [0] * len(rows), [(0.0, 0.0)] * len(rows), layer, [], [], [], 0.0, 0.0)
     left, height = 0.0, 0.0
     for start, end in pairwise([0, *cuts, len(rows)]):
-        straighten(rows[start:end], spots.x)
+        if not _has_spine(rows[start:end], spine):
+            straighten(rows[start:end], spots.x)
         if start:
             spots.gutters.append(left)
             left += 26.0 + LANE * counts[start]
@@ -180,13 +199,21 @@ def _arrange(
         spots.bottoms.append(_stack_rows(spots, rows, steps, start, end))
         members = [v for row in rows[start:end] for v in row]
         shift = left - min(spots.x[v] - half[v] for v in members)
+        middle = next((spots.x[v] + shift for v in members if v in spine), 0.0)
+        shift += math.ceil(middle / STEP) * STEP - middle
         for v in members:
             spots.x[v] += shift
         left = max(spots.x[v] + half[v] for v in members) + (10.0 if end < len(rows) else 0.0)
+        left = math.ceil(left / STEP) * STEP
         height = max(height, spots.bottoms[-1] + (LANE * counts[end] + 16.0 if end < len(rows) else 0.0))
     for port in level.lower:
         spots.y[port] = height - half_height[port]
     return spots._replace(width=left, height=height)
+
+
+def slot(height: float) -> float:
+    """Room kept for a row of that height: a line of words more or less mostly moves no other row."""
+    return math.ceil(height / SLOT) * SLOT
 
 
 def _stack_rows(spots: Spots, rows: list[list[int]], steps: list[float], start: int, end: int) -> float:
@@ -195,10 +222,11 @@ def _stack_rows(spots: Spots, rows: list[list[int]], steps: list[float], start: 
     for row in range(start, end):
         spots.column[row] = len(spots.tops) - 1
         cursor += steps[row] if row > start else 0.0
-        middle = cursor + max(spots.half_height[v] for v in rows[row])
+        half = max(spots.half_height[v] for v in rows[row])
+        middle = cursor + slot(2 * half) / 2
         for v in rows[row]:
             spots.y[v] = middle
-        spots.spans[row] = (cursor, 2 * middle - cursor)
+        spots.spans[row] = (middle - half, middle + half)
         cursor = 2 * middle - cursor
     return cursor
 

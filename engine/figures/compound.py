@@ -5,6 +5,7 @@ So frames never overlap anything, and a group's picture does not change when ano
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -77,7 +78,7 @@ def compose(
     for group in reversed(_open_groups(root, opened)):
         _lay_out_frame(group, frames, size_of, aspect, deadline)
         frame = frames[group.address]
-        inner = max(frame.drawing.width, header_of(group) - 2 * PAD_X if group is not root else 0.0)
+        inner = max(frame.drawing.width, math.ceil(header_of(group)) - 2 * PAD_X if group is not root else 0.0)
         size = (inner + 2 * PAD_X, frame.drawing.height + HEADER + FOOTER)
         if group is not root:
             frames[parents[group.address].address].sizes[group.address] = size

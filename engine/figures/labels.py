@@ -35,6 +35,8 @@ MARKERS = 4
 """Leaf markers shown in full on one box."""
 CHANGES = 2
 """Differences to run A told in a box; the rest is in its tooltip and details."""
+HEADER_PRINT = 16
+"""A frame has room for so many letters of small print in its header, twice, thrice ...: few words resize it."""
 BOLD = 6
 """They are set in bold: one letter wider in so many."""
 
@@ -125,11 +127,12 @@ class Labels:
         absorbed = [self.graph.nodes[i] for i in self.folded.absorbed.get(node.id, ())]
         saved, dropped = saved_by([node, *absorbed])
         shape = format_shape(node.inputs[0].shape) if node.inputs else ""
-        facts = [fact for fact in (shape, f"saves {format_bytes(saved)}" if saved else "") if fact]
+        held = f"saves {format_bytes(saved)}" if saved else dropped_line(dropped) if dropped else ""
+        facts = [fact for fact in (shape, held) if fact]
         path = relative(node.module, self.around.get(item.address, ""))
         lines = [shorten(path, 34)] if path else []
         lines += [" · ".join(facts)] if facts else []
-        lines += [dropped_line(dropped)] if dropped else []
+        lines += [dropped_line(dropped)] if dropped and saved else []
         modified = len(modified_slots([node, *absorbed]))
         lines += [modified_line(modified)] if modified else []
         lines += [unused_line(self._unused[node.id])] if node.id in self._unused else []
@@ -207,8 +210,10 @@ class Labels:
         saved, dropped = sums.saved_bytes, sums.dropped
         facts = [f"{format_count(len(ids))} nodes"]
         facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
-        held = [f"saves {format_bytes(saved)}"] if saved else []
-        lines = [" · ".join(facts), *held, *([dropped_line(dropped)] if dropped else [])]
+        words = [f"saves {format_bytes(saved)}"] if saved else []
+        words += [dropped_line(dropped)] if dropped else []
+        held = [" · ".join(words)] if words else []
+        lines = [" · ".join(facts), *held]
         lines += [modified_line(sums.modified)] if sums.modified else []
         lines += [counts_line(counts) or "same as A"] if self.marking.compared else []
         title = self._group_title(item)
@@ -218,7 +223,7 @@ class Labels:
         width, height = size_for(title, lines, (), outputs)
         if is_open:
             lines = [facts[0], *held, *([counts_line(counts)] if counts else [])]
-            width = TITLE * len(title) + SMALL * len(" · ".join(lines)) + 64
+            width = TITLE * len(title) + SMALL * -(-len(" · ".join(lines)) // HEADER_PRINT) * HEADER_PRINT + 64
         return Text(
             title=title,
             kind="module" if ids.size else "removed",

@@ -6,6 +6,7 @@ chains are broken into columns, read like a page: down, then on to the next. Det
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -13,10 +14,14 @@ from engine.figures.columns import break_columns, draw_curves
 from engine.figures.layering import assign_layers
 from engine.figures.level import GAP_X, Drawing, Level
 from engine.figures.ordering import Near, order_rows
+from engine.figures.spine import FAR_PORT, spine_of
 
 DUMMY = 12.0
 """Room a passing edge keeps to its neighbours."""
-FAR_PORT = 48.0
+PINNED = 1e6
+"""How much the place of a vertex of the spine counts: it stays where it is, and others make room."""
+STEP_X = 10.0
+"""Half widths are rounded up to multiples of this, so that a word more or less moves no neighbour."""
 MAXIMUM_DUMMIES = 40_000
 """Beyond this many bends the longest edges are drawn straight."""
 
@@ -50,13 +55,14 @@ def lay_out(level: Level, deadline: Callable[[], None] = _no_limit) -> Drawing:
     work = _with_bends(level, layer)
     deadline()
     work.rows = order_rows(work.rows, work.above, work.below, deadline)
-    x = _place(work, deadline)
-    return _draw(level, work, x)
+    spine = spine_of(level.links, work.chains, len(level.sizes))
+    x = _place(work, spine, deadline)
+    return _draw(level, work, x, spine)
 
 
 def _with_bends(level: Level, layer: list[int]) -> _Work:
     """Split links over several layers at bends; links of one bundle share theirs and so run as one line."""
-    work = _Work([width / 2 for width, _ in level.sizes], list(layer))
+    work = _Work([math.ceil(width / 2 / STEP_X) * STEP_X for width, _ in level.sizes], list(layer))
     work.above, work.below = [[] for _ in layer], [[] for _ in layer]
     shared: dict[tuple[int, int], int] = {}
     joined: set[tuple[int, int]] = set()
@@ -124,8 +130,8 @@ def _spread(level: Level, work: _Work) -> list[float]:
     return offsets
 
 
-def _place(work: _Work, deadline: Callable[[], None]) -> list[float]:
-    """x of every vertex: start packed, then pull each layer towards its neighbours without overlap."""
+def _place(work: _Work, spine: dict[int, float], deadline: Callable[[], None]) -> list[float]:
+    """x of every vertex: start packed, then pull each layer towards its neighbours and the spine without overlap."""
     x = [0.0] * len(work.layer)
     for row in work.rows:
         cursor = 0.0
@@ -140,7 +146,7 @@ def _place(work: _Work, deadline: Callable[[], None]) -> list[float]:
         both = sweep >= sweeps - 2
         for row in work.rows if sweep % 2 == 0 else reversed(work.rows):
             deadline()
-            _pull(work, row, x, sweep % 2 == 0, both)
+            _pull(work, row, x, spine, sweep % 2 == 0, both)
     return x
 
 
@@ -149,9 +155,13 @@ def _distance(work: _Work, left: int, right: int) -> float:
     return work.half[left] + work.half[right] + gap
 
 
-def _pull(work: _Work, row: list[int], x: list[float], down: bool, both: bool) -> None:
+def _pull(work: _Work, row: list[int], x: list[float], spine: dict[int, float], down: bool, both: bool) -> None:
     wanted, weights = [], []
     for vertex in row:
+        if vertex in spine:
+            wanted.append(spine[vertex])
+            weights.append(PINNED)
+            continue
         near = work.above[vertex] + work.below[vertex] if both else (work.above if down else work.below)[vertex]
         bend = not work.half[vertex]
         if near:
@@ -188,8 +198,8 @@ def isotonic(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [total / mass for total, mass, count in blocks for _ in range(count)]
 
 
-def _draw(level: Level, work: _Work, x: list[float]) -> Drawing:
-    spots = break_columns(level, work.rows, work.half, work.chains, x)
+def _draw(level: Level, work: _Work, x: list[float], spine: dict[int, float]) -> Drawing:
+    spots = break_columns(level, work.rows, work.half, work.chains, x, spine)
     offsets = _spread(level, work)
     curves = draw_curves(level, work.chains, spots, offsets)
     count = len(level.sizes)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 GAP_X = 22.0
-GAP_Y = 30.0
+GAP_Y = 22.0
 LANE = 9.0
 """Distance between parallel edges that change column."""
 

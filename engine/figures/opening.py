@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from engine.figures.hierarchy import Item, groups_of
 
+SCREEN = 100
+"""Up to so many boxes one of several like groups stands for all; who asks for more wants to see them."""
+
 
 def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ()) -> frozenset[str]:
     """Open level by level while at most `budget` boxes show: all groups of one structure, else the first as example.
 
+    With room for over `SCREEN` boxes, what is left of the budget goes to the rest, in forward order.
     `differing` counts, for every position, the boxes before it that differ from a pinned run: where any do, only groups
     that hold such boxes open, and of several that differ alike the first.
     """
@@ -22,9 +26,9 @@ def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ())
     visible = len(root.kids)
     level = [group for group in root.groups if opens(group)]
     while level:
-        batches: dict[int, list[Item]] = {}
+        batches: dict[object, list[Item]] = {}
         for item in sorted(level, key=lambda item: item.first):
-            batches.setdefault(item.signature, []).append(item)
+            batches.setdefault(_likeness(item), []).append(item)
         level = []
         for batch in sorted(batches.values(), key=_cost):
             for part in (batch[:1],) if comparing else (batch, batch[:1]):
@@ -34,7 +38,27 @@ def expand_automatically(root: Item, budget: int, differing: Sequence[int] = ())
                     opened.update(item.address for item in part)
                     level += [group for item in part for group in item.groups if opens(group)]
                     break
-    return frozenset(opened)
+    return frozenset(opened if comparing or budget <= SCREEN else _filled(root, opened, budget - visible))
+
+
+def _likeness(group: Item) -> object:
+    """Equal for groups of one structure, and for all parts of one list, whose last is often shorter."""
+    if group.role == "chunk" and group.parent is not None:
+        return group.parent.signature, group.role
+    return group.signature
+
+
+def _filled(root: Item, opened: set[str], room: int) -> set[str]:
+    """What is open, and of the rest in forward order what fits into `room` more boxes."""
+    found, stack = set(opened), list(reversed(root.groups))
+    while stack:
+        group = stack.pop()
+        if group.address not in found and _cost((group,)) > room:
+            continue
+        room -= 0 if group.address in found else _cost((group,))
+        found.add(group.address)
+        stack.extend(reversed(group.groups))
+    return found
 
 
 def _cost(groups: Sequence[Item]) -> int:

@@ -141,7 +141,7 @@ def test_shared_storage_counts_once_and_dropped_slots_are_told():
     )
     (group,) = build_scene(made, GraphView(expanded=())).boxes
     assert (group.saved_bytes, group.dropped, group.nodes) == (400, 1, 2)
-    assert "1 slot dropped" in group.lines
+    assert "saves 400 B · 1 slot dropped" in group.lines
 
 
 def test_a_large_loop_opens_small_and_never_shows_more_than_the_ceiling():
