@@ -72,9 +72,9 @@ class Marking:
 
     def group(self, nodes: Integers, path: str) -> str:
         """The mark of a group: "added" or "removed" when all of it is, "changed" with any difference, else ""."""
-        found = self.counts(nodes, path)
+        found, whole = self.counts(nodes, path), nodes.size + self._gone[path]
         for mark in ("added", "removed"):
-            if found[mark] and found[mark] == nodes.size:
+            if found[mark] and found[mark] == whole:
                 return mark
         return "changed" if found else ""
 
