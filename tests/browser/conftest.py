@@ -1,11 +1,11 @@
-"""One server and one browser for all browser tests, a fresh context for each."""
+"""One server and one browser for all browser tests, a fresh page for each."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.browser.server import running_server
-from tests.browser.visitor import CHROMIUM, launch, visiting
+from tests.browser.visitor import CHROMIUM, at_a_new_page, launch, new_context
 
 
 def pytest_collection_modifyitems(items):
@@ -33,13 +33,22 @@ def browser():
         started.close()
 
 
+@pytest.fixture(scope="package")
+def contexts(browser):
+    """A light and a dark browser for all tests: what every page loads is fetched and compiled once."""
+    light_and_dark = [new_context(browser, dark=dark) for dark in (False, True)]
+    yield light_and_dark
+    for context in light_and_dark:
+        context.close()
+
+
 @pytest.fixture
-def visitor(browser, server):
-    with visiting(browser, server.address) as guest:
+def visitor(contexts, server):
+    with at_a_new_page(contexts[0], server.address) as guest:
         yield guest
 
 
 @pytest.fixture
-def dark_visitor(browser, server):
-    with visiting(browser, server.address, dark=True) as guest:
+def dark_visitor(contexts, server):
+    with at_a_new_page(contexts[1], server.address) as guest:
         yield guest

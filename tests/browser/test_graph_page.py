@@ -45,6 +45,8 @@ def test_pinned_run_shows_differences(visitor):
     change = count(visitor.number("Nodes")) - nodes
     assert change < 0
     assert visitor.delta("Nodes").startswith(f"\u2212{-change}")
+    legend = visitor.page.locator("[data-atlas-legend]").inner_text()
+    assert all(f"{mark} since A" in legend for mark in ("added", "removed", "changed"))
     visitor.press("unpin")
     assert visitor.metric("Nodes").locator('[data-testid="stMetricDelta"]').count() == 0
 

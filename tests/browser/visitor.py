@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Playwright, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 CHROMIUM = next(
@@ -202,17 +202,33 @@ class Visitor:
         return self.metric(label).locator('[data-testid="stMetricDelta"]').inner_text().strip()
 
 
-@contextmanager
-def visiting(browser: Browser, address: str, *, dark: bool = False, width: int = 1280) -> Iterator[Visitor]:
-    """A fresh visitor; at the end nothing may have gone wrong."""
+def new_context(browser: Browser, *, dark: bool = False, width: int = 1280) -> BrowserContext:
+    """A person's browser: own cookies, own cache."""
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
     )
     context.set_default_timeout(DRAWN_TIMEOUT_MS)
+    return context
+
+
+@contextmanager
+def at_a_new_page(context: BrowserContext, address: str) -> Iterator[Visitor]:
+    """A visitor at a page of this browser; at the end nothing may have gone wrong."""
+    visitor = Visitor(context.new_page(), address)
     try:
-        visitor = Visitor(context.new_page(), address)
         yield visitor
         if visitor.problems:
             raise AssertionError("\n".join(visitor.problems))
+    finally:
+        visitor.page.close()
+
+
+@contextmanager
+def visiting(browser: Browser, address: str, *, dark: bool = False, width: int = 1280) -> Iterator[Visitor]:
+    """A visitor with a browser that was never here before."""
+    context = new_context(browser, dark=dark, width=width)
+    try:
+        with at_a_new_page(context, address) as visitor:
+            yield visitor
     finally:
         context.close()
