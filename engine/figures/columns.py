@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from engine.figures.level import GAP_Y, LANE, Curve, Level
+from engine.figures.spine import has_spine, straighten
 
 TALL = 620.0
 """A drawing lower than this stays in one column."""
-DRIFT = 80.0
-"""Sideways drift over a column that is taken out."""
 TOLL = 0.12
 """What breaking one more edge than the first costs, against squared unevenness of the columns."""
 REACH, WIDER = 220.0, 13.0
@@ -61,31 +60,11 @@ def break_columns(
     for number, row in enumerate(rows):
         for vertex in row:
             layer[vertex] = number
-    if not _has_spine(rows, spine):
+    if not has_spine(rows, spine):
         straighten(rows, x)
     steps = _row_steps(level, rows, half_height, chains, x, layer)
     cuts = _cuts(level, rows, half, half_height, chains, layer, x, steps) if level.aspect else []
     return _arrange(level, rows, half, half_height, chains, x, layer, steps, cuts, spine)
-
-
-def _has_spine(rows: Sequence[Sequence[int]], spine: Mapping[int, float]) -> bool:
-    """Whether most rows hold a vertex of the spine, which keeps them straight."""
-    return 2 * sum(any(v in spine for v in row) for row in rows) > len(rows)
-
-
-def straighten(rows: Sequence[Sequence[int]], x: list[float]) -> None:
-    """Take a steady sideways drift out of a long stretch of rows; each row moves as a whole, so nothing overlaps."""
-    middles = [sum(x[v] for v in row) / len(row) for row in rows]
-    if len(rows) < 6:
-        return
-    centre, mean = (len(rows) - 1) / 2, sum(middles) / len(middles)
-    spread = sum((i - centre) ** 2 for i in range(len(rows)))
-    slope = sum((i - centre) * (middle - mean) for i, middle in enumerate(middles)) / spread
-    if abs(slope) * len(rows) < DRIFT:
-        return
-    for number, row in enumerate(rows):
-        for vertex in row:
-            x[vertex] -= slope * (number - centre)
 
 
 def _row_steps(
@@ -190,7 +169,7 @@ def _arrange(
     spots = Spots(list(x), blank, half_height, [0] * len(rows), [(0.0, 0.0)] * len(rows), layer, [], [], [], 0.0, 0.0)
     left, height = 0.0, 0.0
     for start, end in pairwise([0, *cuts, len(rows)]):
-        if not _has_spine(rows[start:end], spine):
+        if not has_spine(rows[start:end], spine):
             straighten(rows[start:end], spots.x)
         if start:
             spots.gutters.append(left)

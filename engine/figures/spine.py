@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.figures.level import Link
 
 FAR_PORT = 48.0
 """Edges from or to a port further off centre bend."""
+DRIFT = 80.0
+"""Sideways drift over a column that is taken out."""
 
 
 def spine_of(links: Sequence[Link], chains: Sequence[Sequence[int]], count: int) -> dict[int, float]:
@@ -44,3 +46,23 @@ def _along(links: Sequence[Link], chains: Sequence[Sequence[int]], first: int) -
             spine[vertex] = leaves
         spine[link.target] = x
     return spine
+
+
+def has_spine(rows: Sequence[Sequence[int]], spine: Mapping[int, float]) -> bool:
+    """Whether most rows hold a vertex of the spine, which keeps them straight."""
+    return 2 * sum(any(v in spine for v in row) for row in rows) > len(rows)
+
+
+def straighten(rows: Sequence[Sequence[int]], x: list[float]) -> None:
+    """Take a steady sideways drift out of a long stretch of rows; each row moves as a whole, so nothing overlaps."""
+    middles = [sum(x[v] for v in row) / len(row) for row in rows]
+    if len(rows) < 6:
+        return
+    centre, mean = (len(rows) - 1) / 2, sum(middles) / len(middles)
+    spread = sum((i - centre) ** 2 for i in range(len(rows)))
+    slope = sum((i - centre) * (middle - mean) for i, middle in enumerate(middles)) / spread
+    if abs(slope) * len(rows) < DRIFT:
+        return
+    for number, row in enumerate(rows):
+        for vertex in row:
+            x[vertex] -= slope * (number - centre)
