@@ -10,9 +10,14 @@ import msgspec
 from engine.figures.comparison import Compared
 from engine.figures.export import cell
 from engine.figures.forward import forward_order
-from engine.figures.units import MINUS, format_bytes, format_count
+from engine.figures.units import MINUS, format_bytes, format_count, format_significant, shorten
+from engine.graph.spec import Graph, Traced
 
 MARKED = {"added": "added", "removed": "gone", "changed": "changed"}
+MESSAGE, REASON, REASONS = 240, 120, 3
+"""Letters of PyTorch's message and of one reason for an empty graph that are told beside the headline; how many."""
+TIMES, NEARLY_ALL = 10, 0.995
+"""Above so many times A a factor is told, and from this share on that all but nothing is gone."""
 FEW_PAIRS = 0.5
 """Below this share of nodes with a partner the graphs are rather two models than one with a change."""
 
@@ -42,20 +47,54 @@ def headline(compared: Compared, saved_a_bytes: int, saved_b_bytes: int) -> str:
 def _saved(a: int, b: int) -> str:
     if a == b:
         return f"saved bytes {format_bytes(b)}, as in A"
-    share = f" ({'+' if b > a else MINUS}{abs(b - a) / a:.0%})" if a else ""
+    share = f" ({difference_share(a, b)})" if a else ""
     return f"saved bytes {format_bytes(a)} → {format_bytes(b)}{share}"
 
 
+def difference_share(a: int, b: int) -> str:
+    """How far `b` is from a positive `a`: "−33%", "<1%", "×105" above ten times as much, "to <1% of A"."""
+    if b > TIMES * a:
+        return f"×{format_significant(b / a)}"
+    share = abs(b - a) / a
+    if 0 < b < a and share >= NEARLY_ALL:
+        return "to <1% of A"
+    return f"{'+' if b > a else MINUS}{share:.0%}" if share >= 1 - NEARLY_ALL else "<1%"
+
+
 def few_pairs(compared: Compared) -> str:
-    """Why little corresponds, "" when enough does."""
-    if compared.paired_share >= FEW_PAIRS:
-        return ""
+    """Why little corresponds, or nothing does because a run recorded no graph; "" when enough does."""
+    empty = [f"{name} recorded no graph{_why_empty(graph)}." for name, graph in _runs(compared) if not graph.nodes]
+    if empty or compared.paired_share >= FEW_PAIRS:
+        return " ".join(empty)
     paired = len(compared.a.nodes) - len(compared.ghosts)
     return (
         f"Only {format_count(paired)} of {format_count(len(compared.a.nodes))} nodes of A have a partner among "
         f"{format_count(len(compared.b.nodes))}: nodes correspond by module path and operation, and these models "
         "share few."
     )
+
+
+def _runs(compared: Compared) -> tuple[tuple[str, Graph], ...]:
+    return ("A", compared.a), ("This run", compared.b)
+
+
+def _why_empty(graph: Graph) -> str:
+    """ " (loss and output: made under inference_mode ...)": every reason once, with the outputs it is told of."""
+    names: dict[str, list[str]] = {}
+    for root in graph.roots:
+        names.setdefault(shorten(root.note, REASON), []).append(shorten(root.name, 40))
+    told = [f"{' and '.join(of)}: {note}" if any(of) else note for note, of in names.items() if note]
+    told += [shorten(note, REASON) for note in graph.notes]
+    return f" ({'; '.join(told[:REASONS])})" if told else ""
+
+
+def failed_run(before: Traced) -> str:
+    """What PyTorch raised in run A, short, and what it means for the comparison; "" when A ran through."""
+    if before.error is None:
+        return ""
+    error, message = before.error, shorten(before.error.message, MESSAGE)
+    has = "its gradients are not complete" if error.stage == "backward" else "it has only what was recorded until then"
+    return f"In A, PyTorch raised {error.type} in {error.stage} ({message.rstrip('.')}); {has}."
 
 
 def changed_nodes(compared: Compared) -> list[ChangedNode]:

@@ -111,7 +111,7 @@ def _owner(slot: Saved) -> str:
 
 def _origin(slot: Saved) -> str:
     if not slot.owner:
-        return "unrecorded"
+        return "a tensor that autograd did not make"
     intermediate = slot.owner_kind == "intermediate"
     return f"of {operation_name(shorten(_owner(slot), 30))}" if intermediate else shorten(slot.owner, 30)
 

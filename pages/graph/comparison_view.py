@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.comparison import Compared, ModuleDifference
-from engine.figures.comparison_words import ChangedNode, changed_csv, changed_nodes, few_pairs, headline
+from engine.figures.comparison_words import ChangedNode, changed_csv, changed_nodes, failed_run, few_pairs, headline
 from engine.figures.saved_by_module import OUTSIDE
 from engine.figures.scene import Scene
 from engine.figures.units import MINUS
@@ -20,6 +21,8 @@ from pages.shared.pin import code_text
 
 LISTED = 500
 TABLE_HEIGHT = 250
+MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:-])")
+"""Letters that a caption would read as markup: names of outputs and messages are told as they are."""
 
 
 def draw_headline(compared: Compared, before: Traced, traced: Traced) -> None:
@@ -27,8 +30,8 @@ def draw_headline(compared: Compared, before: Traced, traced: Traced) -> None:
     st.markdown(
         f":material/compare_arrows: **Against A:** {headline(compared, saved_bytes(before), saved_bytes(traced))}"
     )
-    if why := few_pairs(compared):
-        st.caption(why)
+    for note in filter(None, (failed_run(before), few_pairs(compared))):
+        st.caption(MARKUP.sub(r"\\\1", note))
 
 
 def draw_changes(compared: Compared, reveal: Callable[[str], None]) -> None:

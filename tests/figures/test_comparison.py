@@ -191,7 +191,7 @@ def test_words_of_every_kind_of_difference():
     assert against(version_now=1) == ("self: version 0 → 1, saved at 0",)
     assert against(version_saved=3, version_now=3) == ()
     assert against(storage_id=7) == ()
-    assert against(owner="x", owner_kind="input") == ("self: unrecorded → x",)
+    assert against(owner="x", owner_kind="input") == ("self: a tensor that autograd did not make → x",)
     assert node_changes(one, node(0, "MulBackward0", slots=[saved(0, 64)], shape=(8, 8))) == ("shape 4×8 → 8×8",)
     assert node_changes(one, node(0, "MulBackward1", slots=[saved(0, 64)])) == ("MulBackward0 → MulBackward1",)
     assert node_changes(one, node(0, "MulBackward0")) == ("saved 64 B → 0 B", "self: no longer saved")
