@@ -1,6 +1,6 @@
 // Words and marks on boxes. Small print goes away when it could not be read; titles then grow.
 
-const READABLE = 6.4;
+const READABLE = 6;
 const RADIUS = 7;
 const NARROWEST = 0.86; // letters of a title that is a little too long are set closer, down to this share
 const MOST_FIT = 0.9; // of the titles of a picture: its one size is the largest at which so many are whole
