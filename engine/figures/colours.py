@@ -71,6 +71,8 @@ def as_colour(meaning: Meaning) -> Colour:
 _BASE = tuple(as_colour(meaning) for meaning in PALETTE.values())
 _POSITION = {colour.key: number for number, colour in enumerate(_BASE)}
 _MARK_ORDER = ("square", "circle", "diamond", "triangle", "star", "ring", "hollow_diamond", "chip")
+LISTED_WORDS = 16
+"""Names the legend lists of a colouring by names; the rest is counted."""
 
 
 def choose_colours(
@@ -151,8 +153,12 @@ def _by_norm(labels: Labels, visible: Sequence[Item], norms: Mapping[str, float 
     for address, norm in known.items():
         if norm and math.isfinite(norm):
             index[address] = len(_BASE) + step(norm)
-        else:
-            index[address] = _POSITION["no_gradient" if norm is None else "non_finite" if norm else "zero_gradient"]
+        elif norm is not None:
+            index[address] = _POSITION["non_finite" if norm else "zero_gradient"]
+    for item in visible:
+        if known[item.address] is None:
+            has_leaf = labels.nodes.is_leaf[labels.nodes.of(item)].any()
+            index[item.address] = _POSITION["no_gradient" if has_leaf else "no_leaf"]
     return _on_scale(labels, visible, scale, index)
 
 
@@ -186,20 +192,24 @@ def _scale(
 
 def _by_word(labels: Labels, visible: Sequence[Item], words: dict[str, str]) -> Colouring:
     distinct = list(dict.fromkeys(words.values()))
+    hues, marks = len(CATEGORICAL), len(_MARK_ORDER)
     scale = tuple(
         as_colour(
             Meaning(
                 f"word{i}",
                 shorten(word, 28) or "outside of modules",
-                *CATEGORICAL[i % len(CATEGORICAL)],
-                _MARK_ORDER[i % 8],
+                *CATEGORICAL[i % hues],
+                _MARK_ORDER[(i + i // hues) % marks],
             )
         )
         for i, word in enumerate(distinct)
     )
     index = {address: len(_BASE) + distinct.index(word) for address, word in words.items()}
-    legend = sorted(set(index.values()))[:16]
-    return Colouring((*_BASE, *scale), (*legend, *sorted(_extras(labels, visible))), index)
+    listed = sorted(set(index.values()))
+    more = len(listed) - LISTED_WORDS
+    rest = [as_colour(Meaning("more", f"and {more} more", *CATEGORICAL[-1], "ellipsis"))] if more > 0 else []
+    legend = [*listed[:LISTED_WORDS], *(len(_BASE) + len(scale) + number for number in range(len(rest)))]
+    return Colouring((*_BASE, *scale, *rest), (*legend, *sorted(_extras(labels, visible))), index)
 
 
 def _most_common(graph: Graph, labels: Labels, item: Item, what: Literal["dtype", "device"]) -> str:

@@ -27,9 +27,8 @@ from engine.figures.units import format_bytes, format_count, format_shape, short
 from engine.graph.columns import Integers
 from engine.graph.spec import Graph, Node
 
-TITLE = 8.2
-"""Mean width of a title letter in pixels at zoom 1; `SMALL` the same for small print and markers."""
-SMALL = 6.6
+TITLE, DIGIT, SMALL = 8.2, 9.4, 6.6
+"""Mean width in pixels at zoom 1 of a letter and a digit in a title, and of a letter in small print and markers."""
 MINIMUM, MAXIMUM = 96.0, 250.0
 MARKERS = 4
 """Leaf markers shown in full on one box."""
@@ -208,12 +207,12 @@ class Labels:
         ids = everything[everything < self.marking.real]
         sums, leaves = self.nodes.sums(ids), int(self.nodes.is_leaf[ids].sum())
         saved, dropped = sums.saved_bytes, sums.dropped
-        facts = [f"{format_count(len(ids))} nodes"]
-        facts += [f"{format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'}"] if leaves else []
+        facts = f"{format_count(len(ids))} nodes"
+        of_them = f" ({format_count(leaves)} {'leaf' if leaves == 1 else 'leaves'})" if leaves else ""
         words = [f"saves {format_bytes(saved)}"] if saved else []
         words += [dropped_line(dropped)] if dropped else []
         held = [" · ".join(words)] if words else []
-        lines = [" · ".join(facts), *held]
+        lines = [facts + of_them, *held]
         lines += [modified_line(sums.modified)] if sums.modified else []
         lines += [counts_line(counts) or "same as A"] if self.marking.compared else []
         title = self._group_title(item)
@@ -222,8 +221,8 @@ class Labels:
         held_ops = ", ".join(f"{count} {shorten(operation_name(name), 40)}" for name, count in inside)
         width, height = size_for(title, lines, (), outputs)
         if is_open:
-            lines = [facts[0], *held, *([counts_line(counts)] if counts else [])]
-            width = TITLE * len(title) + SMALL * -(-len(" · ".join(lines)) // HEADER_PRINT) * HEADER_PRINT + 64
+            lines = [facts, *held, *([counts_line(counts)] if counts else [])]
+            width = title_room(title) + SMALL * -(-len(" · ".join(lines)) // HEADER_PRINT) * HEADER_PRINT + 64
         return Text(
             title=title,
             kind="module" if ids.size else "removed",
@@ -250,7 +249,7 @@ class Labels:
 
 def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: tuple[str, ...]) -> tuple[float, float]:
     """Width and height that hold the words, within limits; the canvas shortens what still does not fit."""
-    widest = max([TITLE * len(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
+    widest = max([title_room(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
     widest = max(widest, max((leaf.width for leaf in leaves[:MARKERS]), default=0.0) + 16)
     widest = max(widest, SMALL * len(", ".join(outputs)) + 44 if outputs else 0.0)
     width = min(MAXIMUM, max(MINIMUM, widest))
@@ -263,6 +262,11 @@ def room_for(text: str) -> int:
     return round(
         24 + sum(10 if c in "mwMW@%" else 8 if c.isupper() else 12 if ord(c) > 0x2E80 else SMALL for c in text)
     )
+def title_room(title: str) -> float:
+    """Pixels the letters of a title need."""
+    return TITLE * len(title) + (DIGIT - TITLE) * sum(map(str.isdigit, title))
+
+
 
 
 def _empty_marker(slot: int) -> Marker:

@@ -26,6 +26,7 @@ TINT: dict[Theme, float] = {"light": 0.11, "dark": 0.22}
 
 MARKS: dict[str, str] = {
     "circle": "M5 1A4 4 0 1 1 4.99 1Z",
+    "dot": "M5 2.6A2.4 2.4 0 1 1 4.99 2.6Z",
     "ring": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 3A2 2 0 1 0 5.01 3Z",
     "triangle": "M5 .8L9.6 9H.4Z",
     "square": "M1 1H9V9H1Z",
@@ -57,6 +58,7 @@ MARKS: dict[str, str] = {
     "check": "M0 5.4L1.8 3.6L3.8 5.8L8.4 .8L10 2.4L3.8 9.2Z",
     "no_entry": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM2.2 4.2V5.8H7.8V4.2Z",
     "span": "M0 2H1.6V4.2H8.4V2H10V8H8.4V5.8H1.6V8H0Z",
+    "ellipsis": "M0 4H2.4V6.4H0ZM3.8 4H6.2V6.4H3.8ZM7.6 4H10V6.4H7.6Z",
     "hourglass": "M1 0H9L6 5L9 10H1L4 5Z",
     "half": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 2A3 3 0 0 0 5 8Z",
     "question": "M2 3A3 3 0 1 1 6 5.8V7H4V4.6A1.2 1.2 0 1 0 3.8 3ZM4 8H6V10H4Z",
@@ -109,7 +111,8 @@ _MEANINGS = (
     Meaning("added", "added since A", "#007f8a", "#3fd0da", "plus"),
     Meaning("removed", "removed since A", "#a3243f", "#ff8298", "minus"),
     Meaning("changed", "changed since A", "#8a6a00", "#f0c43a", "delta"),
-    Meaning("no_gradient", "no gradient", "#5d6b7c", "#93a1b3", "ring"),
+    Meaning("no_leaf", "no leaf of its own", "#5d6b7c", "#93a1b3", "dot"),
+    Meaning("no_gradient", "leaf without a gradient", "#8a5620", "#d6a065", "ring"),
     Meaning("zero_gradient", "gradient is exactly 0", "#8a6a00", "#e6c229", "minus"),
     Meaning("gap", "memory that no index reads", "#5d6b7c", "#93a1b3", "brackets", hatched=True),
     Meaning("overlap", "memory that several indices read", "#b85300", "#ff9a52", "two_squares"),

@@ -20,6 +20,7 @@ from engine.figures.hierarchy import (
     sign,
     signatures_of,
 )
+from engine.figures.units import format_count
 
 FANOUT = 40
 """Most children a group shows at once once the graph is over budget: what fits on a screen."""
@@ -142,7 +143,7 @@ def _repeat(group: Item, kids: list[Kid], stretch: Stretch, boxes: Boxes, seen: 
     pattern = _pattern(kids[: stretch.period], boxes)
     address = f"{group.address}/{pattern}×#{seen[pattern]}"
     seen[pattern] += 1
-    repeat = _group("repeat", address, f"{stretch.times} × {pattern}", group.path, kids, boxes)
+    repeat = _group("repeat", address, f"{format_count(stretch.times)} × {pattern}", group.path, kids, boxes)
     if stretch.period == 1:
         block = kids[0]
         repeat.typed = "" if isinstance(block, int) else block.typed

@@ -76,6 +76,37 @@ def test_norms_that_are_no_size_have_a_meaning_of_their_own(norm, key):
     assert key in {scene.colours[i].key for i in scene.legend}
 
 
+def test_a_box_without_a_leaf_is_not_one_whose_leaf_got_no_gradient():
+    scene = build_scene(linear_relu(), GraphView(colour_by="gradient norm"), gradients={"lin.bias": None})
+    assert entry(scene, "lin/AddmmBackward0#0").key == "no_gradient"
+    assert entry(scene, "act/ReluBackward0#0").key == "no_leaf"
+    assert {"no_gradient", "no_leaf"} <= {scene.colours[i].key for i in scene.legend}
+
+
+def in_modules(count):
+    """A chain of one operation in each of `count` modules."""
+    nodes = [node(i, "ExpBackward0", f"m{i}", sequence=count - i) for i in range(count)]
+    return build_scene(
+        graph(nodes, [(i, 0, i + 1) for i in range(count - 1)]), GraphView(colour_by="module", maximum_boxes=500)
+    )
+
+
+def test_every_name_looks_different_until_colours_and_marks_have_all_been_paired():
+    scene = in_modules(64)
+    found = {
+        (scene.colours[box.colour].light, scene.colours[box.colour].mark) for box in scene.boxes if box.role == "node"
+    }
+    assert len(found) == len([box for box in scene.boxes if box.role == "node"]) > 16
+
+
+@pytest.mark.parametrize(("count", "more"), [(16, None), (17, "and 1 more"), (30, "and 14 more")])
+def test_names_that_the_legend_does_not_list_are_counted(count, more):
+    scene = in_modules(count)
+    listed = [scene.colours[i] for i in scene.legend]
+    assert sum(colour.key.startswith("word") for colour in listed) == 16
+    assert [colour.label for colour in listed if colour.key == "more"] == ([more] if more else [])
+
+
 def test_one_norm_is_one_step_and_none_is_no_scale():
     assert [c.stop for c in map(by_norm(a=0.5).colours.__getitem__, by_norm(a=0.5).legend) if c.scale] == ["0.500"]
     scene = by_norm()

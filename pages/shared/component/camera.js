@@ -62,8 +62,8 @@ class Camera {
   }
 
   // Everything in sight, between the status line and the legend.
-  fitting(scene, width, height, bottom = 18) {
-    const room = { left: 18, top: 48, right: 18, bottom };
+  fitting(scene, width, height, { top = 48, bottom = 18 } = {}) {
+    const room = { left: 18, top, right: 18, bottom };
     const zoom = Math.min(
       1.15,
       (width - room.left - room.right) / Math.max(1, scene.width),

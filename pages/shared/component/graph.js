@@ -96,7 +96,7 @@ class GraphView extends Reading {
     this.canvas.width = Math.round(clientWidth * ratio);
     this.canvas.height = Math.round(clientHeight * ratio);
     if (quiet || !this.scene) return;
-    if (!this.looked) this.firstLook();
+    if (!this.looked || !this.camera.moved) this.firstLook();
     this.chrome.drawMinimap();
     this.paint(performance.now());
   }

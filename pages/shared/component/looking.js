@@ -1,14 +1,22 @@
 // Where to look and what is where: first view, keeping one's place, hit tests, neighbours.
 
+const NARROW = 720; // pixels: the width below which the toolbar leaves no room beside it, see reading.css
+
 class Looking extends Saving {
   // Everything in sight; the legend is only made room for where it would hide something.
   fitting() {
-    const fit = this.camera.fitting(this.scene, this.width, this.height);
+    const { top } = this.room;
+    const fit = this.camera.fitting(this.scene, this.width, this.height, { top });
     const legend = this.chrome.legendBox;
     const left = -fit.x * fit.zoom;
     const bottom = (this.scene.height - fit.y) * fit.zoom;
     const hides = left < legend.offsetLeft + legend.offsetWidth && bottom > this.height - legend.offsetHeight - 14;
-    return hides ? this.camera.fitting(this.scene, this.width, this.height, legend.offsetHeight + 18) : fit;
+    return hides ? this.camera.fitting(this.scene, this.width, this.height, { top, bottom: legend.offsetHeight + 18 }) : fit;
+  }
+
+  // In a narrow window the status has a line of its own below the toolbar.
+  get room() {
+    return { top: this.width <= NARROW ? 82 : 48 };
   }
 
   // The whole picture when it can be read; else its beginning, with the minimap for the rest.
@@ -17,12 +25,55 @@ class Looking extends Saving {
     const readable = 0.34;
     if (fit.zoom < readable) {
       const zoom = 0.6;
-      Object.assign(fit, { zoom, x: Math.min(-18 / zoom, (this.scene.width - this.width / zoom) / 2), y: -48 / zoom });
+      Object.assign(fit, { zoom, x: Math.min(-18 / zoom, (this.scene.width - this.width / zoom) / 2), y: -this.room.top / zoom });
       if (this.scene.width * zoom > this.width) fit.x = -18 / zoom;
+      this.startAt(fit);
     }
     this.looked = true;
     this.camera.flyTo(fit, true);
     this.camera.moved = false;
+  }
+
+  // A beginning shows the first box: where that is not in sight of the corner, it is looked at instead.
+  startAt(goal) {
+    const first = this.firstBox();
+    if (!first) return;
+    const [wide, high] = [this.width / goal.zoom, this.height / goal.zoom];
+    const inSight = first.x + first.width <= goal.x + wide - 18 && first.y + first.height <= goal.y + 0.7 * high;
+    if (inSight) return;
+    const furthest = this.scene.width + 18 / goal.zoom - wide;
+    goal.x = Math.max(goal.x, Math.min(first.x + first.width / 2 - wide / 2, furthest));
+    goal.y = Math.max(goal.y, first.y + first.height - 0.7 * high);
+  }
+
+  // The topmost of the boxes that the forward order starts or ends with, as the picture runs down or up.
+  firstBox() {
+    const solid = this.scene.boxes.filter((box) => box.role !== "frame");
+    if (!solid.length) return null;
+    const ends = [solid.reduce((a, b) => (b.first < a.first ? b : a)), solid.reduce((a, b) => (b.last > a.last ? b : a))];
+    return ends[1].y < ends[0].y ? ends[1] : ends[0];
+  }
+
+  // Where a box is looked at: beside the search list and, where it would lie under them, above legend and minimap.
+  placing(box, zoomIn) {
+    const { camera, height, search } = this;
+    const [right, top] = [this.width - search.covers, search.under];
+    const goal = (bottom) => camera.centring(box, right, top + bottom, zoomIn(right, bottom - top));
+    const first = goal(height);
+    const low = this.coveredBelow(box, first);
+    return low && height - low - top > 120 ? goal(height - low) : first;
+  }
+
+  // Pixels at the bottom that hide a part of this box, seen from there.
+  coveredBelow(box, { x, y, zoom }) {
+    const { legendBox, minimap, sheet } = this.chrome;
+    if (this.search.under || (box.y + box.height - y) * zoom < this.height / 2) return 0;
+    const [left, right, bottom] = [(box.x - x) * zoom, (box.x + box.width - x) * zoom, (box.y + box.height - y) * zoom];
+    const map = sheet ? [parseFloat(minimap.style.width), parseFloat(minimap.style.height)] : [0, 0];
+    const hides = [];
+    if (left < legendBox.offsetLeft + legendBox.offsetWidth) hides.push(legendBox.offsetHeight);
+    if (right > this.width - map[0] - 10) hides.push(map[1]);
+    return Math.max(0, ...hides.filter((high) => high && bottom > this.height - high - 14).map((high) => high + 20));
   }
 
   // New data, same graph: whatever the reader was looking at stays where it was on the screen.
@@ -113,8 +164,9 @@ class Looking extends Saving {
     const { camera } = this;
     const [x, y] = camera.toScreen(box.x, box.y);
     const margin = 60;
-    const hidden = x < margin || y < margin || x + box.width * camera.zoom > this.width - margin || y + box.height * camera.zoom > this.height - margin;
-    if (hidden) camera.flyTo(camera.centring(box, this.width, this.height, Math.max(camera.zoom, 0.6)));
+    const under = this.coveredBelow(box, camera);
+    const hidden = under || x < margin || y < margin || x + box.width * camera.zoom > this.width - margin || y + box.height * camera.zoom > this.height - margin;
+    if (hidden) camera.flyTo(this.placing(box, () => Math.max(camera.zoom, 0.6)));
   }
 
   fit() {

@@ -50,10 +50,12 @@ class Reading extends Looking {
   }
 
   lookAt(box, instantly = false) {
-    const { camera, height } = this;
-    const width = this.width - this.search.covers;
-    const fitting = Math.min((width - 80) / box.width, (height - 120) / box.height);
-    camera.flyTo(camera.centring(box, width, height, Math.min(Math.max(camera.zoom, 0.75), Math.max(0.1, fitting), 1.15)), instantly);
+    const { camera } = this;
+    const zoomIn = (width, height) => {
+      const fitting = Math.min((width - 80) / box.width, Math.max(60, height - 120) / box.height);
+      return Math.min(Math.max(camera.zoom, 0.75), Math.max(0.1, fitting), 1.15);
+    };
+    camera.flyTo(this.placing(box, zoomIn), instantly);
   }
 
   lookAtAll(boxes) {
@@ -91,7 +93,9 @@ class Reading extends Looking {
   // Paths start at the selection: without one their buttons say so.
   offerPaths() {
     const none = !this.selected;
-    const words = { root: "Everything between the selection and the traced outputs", leaf: "Shortest path from the selection to a leaf; again for the next leaf" };
+    const node = none || !this.scene ? -1 : this.index.nodeOf(this.selected);
+    const leaf = node >= 0 && this.index.isLeaf(node);
+    const words = { root: "Everything between the selection and the traced outputs", leaf: leaf ? "The selection is a leaf: everything between it and the traced outputs" : "Shortest path from the selection to a leaf; again for the next leaf" };
     for (const [name, title] of Object.entries(words)) {
       const button = this.root.querySelector(`[data-atlas-action="${name}"]`);
       button.disabled = none;

@@ -55,10 +55,10 @@ class Search {
     const { view, panel } = this;
     const [first] = view.found.values();
     const right = view.width - this.covers;
-    const low = this.covers ? panel.parentElement.offsetTop + panel.offsetTop + panel.offsetHeight : 0;
+    const low = this.covers || this.under ? panel.parentElement.offsetTop + panel.offsetTop + panel.offsetHeight : 0;
     const seen = (box) => {
       const [x, y] = view.camera.toScreen(box.x + box.width / 2, box.y + box.height / 2);
-      return x > 0 && y > 0 && x < view.width && y < view.height && (x < right || y > low);
+      return x > 0 && y > 0 && x < view.width && y < view.height && y > this.under && (x < right || y > low);
     };
     if (first && ![...view.found.values()].some(seen)) view.lookAt(first);
   }
@@ -100,15 +100,25 @@ class Search {
 
   show() {
     const { hits, at } = this;
-    this.foundBox.textContent = !this.asked ? "" : this.problem ? "?" : at >= 0 ? `${at + 1} of ${hits.length}` : hits.length ? `${hits.length} found` : "none";
+    this.foundBox.textContent = !this.asked ? "" : this.problem ? "?" : at >= 0 ? `${counted(at + 1)} of ${counted(hits.length)}` : hits.length ? `${counted(hits.length)} found` : "none";
     this.said.textContent = this.words();
-    const rows = this.asked || this.problem ? hits.slice(0, LISTED_HITS).map((node, place) => this.row(node, place)) : this.help();
+    const rows = this.asked || this.problem ? this.rows() : this.help();
     this.list.replaceChildren(...rows);
     this.list.setAttribute("aria-label", this.asked ? "Nodes found" : "What can be searched for");
     this.mark();
   }
 
-  row(node, place) {
+  // Nodes of one operation in one module are told apart by the number in their address.
+  rows() {
+    const { index } = this.view;
+    const listed = this.hits.slice(0, LISTED_HITS);
+    const alike = new Map();
+    const words = (node) => index.addressOf(node).replace(/#\d+$/, "");
+    for (const node of listed) alike.set(words(node), (alike.get(words(node)) ?? 0) + 1);
+    return listed.map((node, place) => this.row(node, place, alike.get(words(node)) > 1 ? ` #${index.counts[node]}` : ""));
+  }
+
+  row(node, place, number) {
     const { index } = this.view;
     const boxes = index.boxesOf(node);
     const hidden = boxes.every((box) => box.role !== "node");
@@ -116,7 +126,7 @@ class Search {
     const where = [index.isGhost(node) ? "only in A" : "", index.moduleOf(node), hidden ? (boxes.length ? `in closed ${boxes[0].title}` : "outside of this picture") : ""];
     const row = element("div", leaf ? "atlas-hit atlas-hit-leaf" : "atlas-hit", { role: "option", id: `atlas-hit-${place}`, "aria-selected": "false" });
     row.append(
-      element("b", "", {}, leaf ? index.variableOf(node) || "unnamed leaf" : index.operationOf(node)),
+      element("b", "", {}, `${leaf ? index.variableOf(node) || "unnamed leaf" : index.operationOf(node)}${number}`),
       element("span", "atlas-hit-shape", {}, index.shapesOf(node).replaceAll("\n", ", ")),
       element("span", "atlas-hit-where", {}, where.filter(Boolean).join(" · ")),
     );
@@ -164,7 +174,13 @@ class Search {
 
   // Pixels at the right that the list covers.
   get covers() {
-    return this.panel.hidden || !this.view.width || this.view.width < 700 ? 0 : this.panel.offsetWidth + 10;
+    return this.panel.hidden || !this.view.width || this.view.width <= NARROW ? 0 : this.panel.offsetWidth + 10;
+  }
+
+  // Pixels at the top that the list takes in a narrow window, where legend and minimap are folded away.
+  get under() {
+    const { panel, view } = this;
+    return panel.hidden || !view.width || view.width > NARROW ? 0 : panel.parentElement.offsetTop + panel.offsetTop + panel.offsetHeight;
   }
 
   open(wanted) {
@@ -208,7 +224,7 @@ class Search {
     if (this.waiting) this.run();
     if (!this.hits.length) return;
     this.at = (this.at + step + (this.at < 0 && step < 0 ? 1 : 0) + this.hits.length) % this.hits.length;
-    this.foundBox.textContent = `${this.at + 1} of ${this.hits.length}`;
+    this.foundBox.textContent = `${counted(this.at + 1)} of ${counted(this.hits.length)}`;
     this.mark();
     const { view } = this;
     const box = view.index?.boxOf(this.hits[this.at]);
@@ -220,7 +236,7 @@ class Search {
   choose(place) {
     this.at = place;
     this.mark();
-    this.foundBox.textContent = `${place + 1} of ${this.hits.length}`;
+    this.foundBox.textContent = `${counted(place + 1)} of ${counted(this.hits.length)}`;
     this.view.showNode(this.hits[place]);
   }
 
