@@ -121,8 +121,9 @@ def _zoom(picture: Picture, page: tuple[int, int]) -> float:
 def _place(labels: Labels, root: Item, view: GraphView, opened: frozenset[str], deadline: Deadline) -> Arranged:
     visible = _visible(root, opened)
     labels = labels.seen_from({address: group.path for address, group in visible_parents(root, opened).items()})
-    wired = bundle_wires(labels.nodes, [item for item in visible if item.address not in opened])
-    wires = [(bundle.source, bundle.target) for bundle in wired.bundles]
+    shown = [item for item in visible if item.address not in opened]
+    wired = bundle_wires(labels.nodes, shown, len(labels.marking.own.edges))
+    wires = [(bundle.source, bundle.target, bundle.gone) for bundle in wired.bundles]
     aspects = (0.0,) if not view.columns else ASPECTS[:1] if len(visible) > MANY else ASPECTS
     pictures = [
         compose(

@@ -215,7 +215,7 @@ def draw_curves(level: Level, chains: Sequence[Sequence[int]], spots: Spots, off
 
     Edges are upright beside boxes and bend only between layers, so they pass over nothing.
     """
-    lanes: dict[tuple[int, int], int] = {}
+    lanes: dict[tuple[int, int, int], int] = {}
     used: dict[int, int] = {}
     curves = []
     for number, (link, chain) in enumerate(zip(level.links, chains, strict=True)):
@@ -230,7 +230,7 @@ def draw_curves(level: Level, chains: Sequence[Sequence[int]], spots: Spots, off
             if a == b:
                 points += _fall(points[-2], points[-1], x1, entry)
             else:
-                lane = lanes.setdefault((upper, b), used.get(b, 0))
+                lane = lanes.setdefault((link.bundle, upper, b), used.get(b, 0))
                 used[b] = max(used.get(b, 0), lane + 1)
                 points += _around(points[-2], points[-1], x1, entry, spots, a, b, lane)
             if last:

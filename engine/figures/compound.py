@@ -59,7 +59,7 @@ class _Frame:
 def compose(
     root: Item,
     opened: frozenset[str],
-    wires: Sequence[tuple[Item, Item]],
+    wires: Sequence[Ends],
     size_of: Callable[[Item], Size],
     header_of: Callable[[Item], float],
     aspect: float,
@@ -74,7 +74,7 @@ def compose(
     parents = visible_parents(root, opened)
     frames: dict[str, _Frame] = {item.address: _Frame() for item in _open_groups(root, opened)}
     lines = _lines(wires)
-    routes = [_route(frames, parents, line, *wire) for line, wire in zip(lines, wires, strict=True)]
+    routes = [_route(frames, parents, line, *wire[:2]) for line, wire in zip(lines, wires, strict=True)]
     for group in reversed(_open_groups(root, opened)):
         _lay_out_frame(group, frames, size_of, aspect, deadline)
         frame = frames[group.address]
@@ -108,16 +108,22 @@ def _ancestors(parents: Mapping[str, Item], item: Item) -> list[Item]:
     return chain
 
 
+Ends = tuple[Item, Item, bool]
+"""Two boxes that a wire joins, source first, and whether only run A has it."""
 Step = tuple[str, tuple[str, str, str]]
 """(frame address, link key) of one piece of a wire."""
 
 
-def _lines(wires: Sequence[tuple[Item, Item]]) -> list[str]:
-    """Wires of one line run together: all from one box, or all into a box that very many lead to."""
-    arriving = Counter(target.address for _, target in wires)
+def _lines(wires: Sequence[Ends]) -> list[str]:
+    """Wires of one line run together: all from one box, or all into a box that very many lead to.
+
+    What only run A has runs on lines of its own, so that it covers nothing that is there.
+    """
+    arriving = Counter((target.address, gone) for _, target, gone in wires)
     return [
-        f"to {target.address}" if arriving[target.address] >= MERGED else f"from {source.address}"
-        for source, target in wires
+        f"{'gone ' if gone else ''}"
+        + (f"to {target.address}" if arriving[target.address, gone] >= MERGED else f"from {source.address}")
+        for source, target, gone in wires
     ]
 
 

@@ -153,7 +153,7 @@ class Labels:
         )
 
     def _tooltip(self, node: Node, absorbed: list[Node], saved: int) -> tuple[str, ...]:
-        lines = [shorten(node.name, 80)]
+        lines = [*self.marking.gone([node.id]), shorten(node.name, 80)]
         lines += [f"in {shorten(node.module, 80)}"] if node.module else []
         lines += [f"output {i}: {_tensor(m.shape, m.dtype)}" for i, m in enumerate(node.inputs[:4])]
         lines += [f"saves {format_bytes(saved)} in {len(node.saved)} slots"] if node.saved else []
@@ -197,7 +197,7 @@ class Labels:
             dropped=0,
             outputs=outputs,
             empty=(),
-            tooltip=(shorten(node.name, 80), shorten(leaf_name(node), 80), *lines),
+            tooltip=(*self.marking.gone([node.id]), shorten(node.name, 80), shorten(leaf_name(node), 80), *lines),
             size=size_for(title, lines, (), outputs),
         )
 
@@ -232,7 +232,7 @@ class Labels:
             dropped=dropped,
             outputs=() if is_open else outputs,
             empty=(),
-            tooltip=(shorten(item.path or item.title, 80), *lines, f"inside: {held_ops}"),
+            tooltip=(*self.marking.gone(everything), shorten(item.path or item.title, 80), *lines, f"inside: {held_ops}"),
             size=(width if is_open else min(MAXIMUM, width + 20), height),
         )
 

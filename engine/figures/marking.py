@@ -41,6 +41,10 @@ class Marking:
         """The mark of every node to draw; [] without a comparison."""
         return list(self.compared.marks[: len(self.graph.nodes)]) if self.compared else []
 
+    def gone(self, nodes: Integers | list[int]) -> tuple[str, ...]:
+        """The line that tells so, where only A has all of these nodes."""
+        return ("only in A",) if len(nodes) and np.min(nodes) >= self.real else ()
+
     def is_ghost(self, node: int) -> bool:
         """Whether only A has the node."""
         return node >= self.real
@@ -63,6 +67,16 @@ class Marking:
         found = Counter({word: count for word, count in zip(WORDS, numbers, strict=True) if word and count})
         gone = self._gone[path] if path is not None else 0
         return found + Counter(removed=gone) if gone else found
+
+    def removed_in(self, nodes: Integers | None, path: str) -> tuple[str, ...]:
+        """Addresses in A of what only A has: all, or of a group of `nodes`; its `path` tells what is not drawn."""
+        names = self.compared.removed if self.compared else ()
+        if self.compared is None or nodes is None:
+            return names
+        if self.graph is not self.own:
+            return tuple(names[node - self.real] for node in nodes.tolist() if node >= self.real)
+        paths = (self.compared.a.nodes[node].module for node in self.compared.ghosts)
+        return tuple(name for name, of in zip(names, paths, strict=True) if f"{of}.".startswith(f"{path}."))
 
     def box(self, nodes: Integers) -> str:
         """The mark of a box: that of its own node, the first, else "changed" when something folded into it differs."""

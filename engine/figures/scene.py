@@ -194,7 +194,7 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         nodes_shown=len({n for i in visible if not i.kids for n in labels.members(i) if n < marking.real}),
         edges_total=len(marking.own.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
-        removed=marking.compared.removed if marking.compared else (),
+        removed=marking.removed_in(None if root is prepared.tree else labels.nodes.of(root), root.path),
         notes=notes_of(marking.own, view, arranged, root is not prepared.tree),
         summary=summary_of(marking.own, [box.role for box in boxes]),
         members=Part(members, marking),
@@ -287,7 +287,7 @@ def _wires(
     index = {box.address: number for number, box in enumerate(boxes)}
     usual = usual_dtype(graph)
     wires = []
-    for bundle, curve in zip(bundles, picture.curves, strict=True):
+    for bundle, curve in sorted(zip(bundles, picture.curves, strict=True), key=lambda drawn: not drawn[0].gone):
         ends = (index[bundle.source.address], index[bundle.target.address])
         source, target = ends if view.direction == "forward" else ends[::-1]
         mark = labels.marking.wire(bundle.edges)

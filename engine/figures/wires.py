@@ -20,11 +20,12 @@ LISTED = 6
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """All edges from one visible box to another, in forward direction."""
+    """All edges from one visible box to another, in forward direction; `gone` when they are of run A only."""
 
     source: Item
     target: Item
     edges: tuple[Edge, ...]
+    gone: bool = False
 
 
 class Wired(msgspec.Struct, frozen=True):
@@ -35,10 +36,11 @@ class Wired(msgspec.Struct, frozen=True):
     leaving: int
 
 
-def bundle_wires(members: Members, visible: Sequence[Item]) -> Wired:
+def bundle_wires(members: Members, visible: Sequence[Item], real: int | None = None) -> Wired:
     """Group the graph's edges by the boxes that show their ends; edges inside one box are dropped.
 
-    Bundles stand in the order of their first edges.
+    Edges from number `real` on are of run A only and in bundles of their own. Bundles stand in the order of their first
+    edges.
     """
     graph = members.graph
     numbers, producers, consumers = _ends(members)
@@ -48,13 +50,18 @@ def bundle_wires(members: Members, visible: Sequence[Item]) -> Wired:
     sources, targets = shown[producers], shown[consumers]
     drawn = (sources >= 0) & (targets >= 0)
     crossing = np.flatnonzero(drawn & (sources != targets))
-    found: dict[tuple[int, int], list[Edge]] = {}
+    found: dict[tuple[int, int, bool], list[Edge]] = {}
     chosen = numbers[crossing]
+    gone = chosen >= (len(graph.edges) if real is None else real)
     columns = (graph.edge_sources, graph.edge_output_nrs, graph.edge_targets, graph.edge_input_nrs)
     edges = map(Edge, *(column[chosen].tolist() for column in columns))
-    for pair, edge in zip(zip(sources[crossing].tolist(), targets[crossing].tolist(), strict=True), edges, strict=True):
-        found.setdefault(pair, []).append(edge)
-    bundles = [Bundle(visible[source], visible[target], tuple(held)) for (source, target), held in found.items()]
+    keys = zip(sources[crossing].tolist(), targets[crossing].tolist(), gone.tolist(), strict=True)
+    for key, edge in zip(keys, edges, strict=True):
+        found.setdefault(key, []).append(edge)
+    bundles = [
+        Bundle(visible[source], visible[target], tuple(held), is_gone)
+        for (source, target, is_gone), held in found.items()
+    ]
     return Wired(bundles, int(((targets >= 0) & ~drawn).sum()), int(((sources >= 0) & ~drawn).sum()))
 
 

@@ -6,18 +6,25 @@ const LABEL = 10; // size of the words along a wire
 class WirePainter extends BoxPainter {
   wires(context, scene, state) {
     context.lineCap = "round";
+    const near = state.near(scene.wires);
+    this.markedWires(context, scene, near.filter((wire) => wire.mark === "removed"), state);
     context.strokeStyle = context.fillStyle = this.theme.line;
     context.globalAlpha = (state.dimmed ? 0.35 : 1) * state.arrival;
-    const near = state.near(scene.wires);
     if (state.zoom < FAR) this.farWires(context, scene, state);
     else this.nearWires(context, scene, near, state);
-    context.globalAlpha = state.arrival * (state.dimmed && !state.highlight ? 0.35 : 1);
-    for (const wire of near) {
-      const lit = state.highlight?.wires.has(wire);
-      if (lit) this.wire(context, wire, this.theme.primary, 2.8, state);
-      else if (wire.mark && scene.colourOf.has(wire.mark)) this.markedWire(context, scene, wire, state);
-    }
+    this.markedWires(context, scene, near.filter((wire) => wire.mark !== "removed"), state);
+    context.globalAlpha = state.arrival;
+    for (const wire of near) if (state.highlight?.wires.has(wire)) this.wire(context, wire, this.theme.primary, 2.8, state);
     context.globalAlpha = 1;
+  }
+
+  // What only A has lies below all that is there, so it is drawn first.
+  markedWires(context, scene, wires, state) {
+    context.globalAlpha = state.arrival * (state.dimmed && !state.highlight ? 0.35 : 1);
+    for (const wire of wires) {
+      if (!wire.mark || !scene.colourOf.has(wire.mark) || state.highlight?.wires.has(wire)) continue;
+      this.markedWire(context, scene, wire, state);
+    }
   }
 
   // A line of one pixel is drawn many times faster than a wider one.
