@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -69,9 +70,15 @@ def cut(text: str) -> str:
 
 
 def node_word(node: Node) -> str:
-    """A node as others name it: "ReluBackward0 #3", "AccumulateGrad of weight #5"."""
+    """A node as others name it: "ReluBackward0 (id 3)", "AccumulateGrad of weight (id 5)"."""
     name = f"AccumulateGrad of {node.variable}" if is_leaf(node) and node.variable else node.name
-    return f"{name} #{node.id}"
+    return f"{name} (id {node.id})"
+
+
+def owner_words(slot: Saved) -> str:
+    """Which tensor a slot holds; the node that made it is named as `node_word` does."""
+    owner = slot.owner or slot.owner_kind
+    return re.sub(r" #(\d+)$", r" (id \1)", owner) if slot.owner_kind == "intermediate" else owner
 
 
 def source_words(source: Source) -> str:
@@ -100,7 +107,7 @@ def slot_words(slot: Saved) -> tuple[str, ...]:
         format_shape(slot.shape) if known or slot.shape is not None else "",
         slot.dtype.removeprefix("torch."),
         size if slot.bytes < 1024 or not known else f"{size} ({format_exact_bytes(slot.bytes)})",
-        cut(slot.owner or slot.owner_kind),
+        cut(owner_words(slot)),
         "" if slot.storage_id is None else str(slot.storage_id),
         slot_version(slot),
         slot_state(slot),

@@ -66,6 +66,12 @@ def _cost(groups: Sequence[Item]) -> int:
     return sum(len(group.kids) - 1 for group in groups)
 
 
+def unknown_groups(root: Item, wanted: Sequence[str]) -> int:
+    """How many of the addresses name no group of the tree; the empty one stands for none at all."""
+    groups = groups_of(root)
+    return sum(bool(address) and address not in groups for address in wanted)
+
+
 def expand_named(root: Item, wanted: Sequence[str], ceiling: int) -> tuple[frozenset[str], int]:
     """Open the groups named in `wanted`, latest first, with all around them; (opened, how many did not fit)."""
     groups = groups_of(root)

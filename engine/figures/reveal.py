@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from engine.figures.hierarchy import Item, groups_of
-from engine.figures.scene import Prepared, Scene
+from engine.figures.scene import Prepared, Scene, draw
 from engine.figures.units import shorten
 from engine.figures.view import GraphView
 
@@ -23,7 +23,7 @@ def revealed(prepared: Prepared, view: GraphView, scene: Scene | None, address: 
     """`view` with what is open in `scene` and the groups around `address`; (None, why) when there is no such thing.
 
     Without `scene` only the groups that `view` names are open besides. A view of the inside of a group that the address
-    is not in becomes one of the whole graph.
+    is not in becomes one of the whole graph, with a sentence that says so, and with what is open there.
     """
     found = _place(prepared, address)
     if found is None:
@@ -33,13 +33,16 @@ def revealed(prepared: Prepared, view: GraphView, scene: Scene | None, address: 
         )
     position, group = found
     around = group.parent if group is not None else _innermost(prepared.tree, position)
+    root = groups_of(prepared.tree).get(view.inside) if view.inside else None
+    words = ""
+    if view.inside and (root is None or not root.first <= position < root.last):
+        words = f"{shorten(address, 80)} is not inside of {shorten(view.inside, 80)}; all of the graph is drawn."
+        view = msgspec.structs.replace(view, inside="")
+        scene = draw(prepared, view)
     opened = list(scene.expanded if scene is not None else view.expanded or ())
     if around is not None and around is not prepared.tree:
         opened = [*(name for name in opened if name != around.address), around.address]
-    inside = groups_of(prepared.tree).get(view.inside) if view.inside else None
-    outside = inside is not None and not inside.first <= position < inside.last
-    within = "" if inside is None or outside else view.inside
-    return msgspec.structs.replace(view, expanded=tuple(opened), inside=within), ""
+    return msgspec.structs.replace(view, expanded=tuple(opened)), words
 
 
 def _place(prepared: Prepared, address: str) -> tuple[int, Item | None] | None:

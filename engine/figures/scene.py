@@ -20,6 +20,7 @@ from engine.figures.marking import WORDS, Marking, Part
 from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
 from engine.figures.notes import notes_of, summary_of
+from engine.figures.opening import unknown_groups
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
 from engine.figures.view import GraphView
@@ -173,6 +174,9 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
     """The picture of a prepared graph; `view` folds as the one it was prepared with, `selected` is shown first."""
     graph, marking = prepared.graph, prepared.marking
     root = inside(prepared.tree, view.inside) or prepared.tree
+    unknown = unknown_groups(prepared.tree, view.expanded or ())
+    if unknown and unknown == len(view.expanded or ()):
+        view = msgspec.structs.replace(view, expanded=None)
     arranged = arrange(prepared.labels, root, view)
     opened, visible, picture, labels = arranged.opened, arranged.visible, arranged.picture, arranged.labels
     closed = [item for item in visible if item.address not in opened]
@@ -195,7 +199,7 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         edges_total=len(marking.own.edges),
         expanded=tuple(item.address for item in visible if item.address in opened),
         removed=marking.removed_in(None if root is prepared.tree else labels.nodes.of(root), root.path),
-        notes=notes_of(marking.own, view, arranged, root is not prepared.tree),
+        notes=notes_of(marking.own, view, arranged, root is not prepared.tree, unknown),
         summary=summary_of(marking.own, [box.role for box in boxes]),
         members=Part(members, marking),
         ghosts=Part(members, marking, ghosts=True),

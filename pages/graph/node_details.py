@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from engine.figures.node_facts import edge_words, input_words, node_word, slot_state, slot_version, source_words
+from engine.figures.node_facts import (
+    edge_words,
+    input_words,
+    node_word,
+    owner_words,
+    slot_state,
+    slot_version,
+    source_words,
+)
 from engine.figures.scene import Scene
 from engine.figures.units import format_bytes, format_shape
 from engine.graph.columns import Integers
@@ -32,7 +40,7 @@ def draw_selection(
                     "Draw only this group", icon=":material/zoom_in_map:", on_click=on_look_inside, args=(address,)
                 )
         else:
-            draw_node(graph, graph.nodes[members[0]])
+            draw_node(graph, graph.nodes[members[0]], address or "")
             _draw_folded(graph, [graph.nodes[node] for node in members[1:]])
 
 
@@ -42,9 +50,9 @@ def _draw_folded(graph: Graph, folded: Sequence[Node]) -> None:
             draw_node(graph, node)
 
 
-def draw_node(graph: Graph, node: Node) -> None:
+def draw_node(graph: Graph, node: Node, address: str = "") -> None:
     """Name, source line, incoming gradients, saved slots, attributes and edges of one node."""
-    st.markdown(f"**`{node.name}`** `#{node.id}`  :gray[{node.kind.replace('_', ' ')}]")
+    st.markdown(node_title(node, address))
     _draw_origin(node)
     _draw_saved(node.saved)
     edges, attributes = st.columns(2, gap="large")
@@ -53,6 +61,11 @@ def draw_node(graph: Graph, node: Node) -> None:
         _draw_edges(graph, node)
     with attributes:
         _draw_attributes(node)
+
+
+def node_title(node: Node, address: str) -> str:
+    """Markdown: the node under the address that links and search use, where known, then what the walk numbered it."""
+    return f"**`{address or node.name}`**  :gray[{node.kind.replace('_', ' ')} · id {node.id} in the walk]"
 
 
 def _draw_origin(node: Node) -> None:
@@ -83,7 +96,7 @@ def saved_table(saved: Sequence[Saved]) -> pd.DataFrame:
             "shape": [format_shape(slot.shape) for slot in saved],
             "dtype": [slot.dtype for slot in saved],
             "bytes": [slot.bytes for slot in saved],
-            "which tensor": [slot.owner or slot.owner_kind for slot in saved],
+            "which tensor": [owner_words(slot) for slot in saved],
             "storage": [slot.storage_id for slot in saved],
             "version": [slot_version(slot) for slot in saved],
             "state": [slot_state(slot) for slot in saved],

@@ -87,7 +87,12 @@ def draw_node_table(spec: GraphSpec) -> None:
         )
     st.caption(rows_told(len(table), len(every)))
     shown = table.head(ROWS_SENT)
-    st.dataframe(shown, hide_index=True, width="stretch", height=table_height(len(shown), 480), key="node-table")
+    walked = st.column_config.NumberColumn(
+        "id in the walk",
+        help="Counts nodes from the loss back; the #number of a link counts alike ones in forward order.",
+    )
+    height = table_height(len(shown), 480)
+    st.dataframe(shown, hide_index=True, width="stretch", height=height, key="node-table", column_config={"id": walked})
 
 
 def rows_told(found: int, total: int) -> str:

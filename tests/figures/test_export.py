@@ -143,7 +143,7 @@ def test_csv_holds_what_was_recorded():
 def test_an_empty_graph_exports_too():
     empty = Graph.of(nodes=(), edges=(), roots=(Root("loss", None, 0, (), "float32", "made under no_grad"),))
     scene = build_scene(empty)
-    assert "nothing to draw: made under no_grad" in scene_svg(scene)
+    assert "Nothing to draw: made under no_grad. " in scene_svg(scene)
     assert "made under no_grad" in graph_report(scene, empty, title="t")
     assert nodes_csv(empty).strip() == ",".join(NODE_COLUMNS)
     assert edges_csv(empty).strip() == ",".join(EDGE_COLUMNS)

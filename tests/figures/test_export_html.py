@@ -162,11 +162,11 @@ def test_facts_say_what_was_recorded():
     assert addmm.inputs == ("#0: 4×8 float32 on cpu",)
     assert addmm.saved[1] == ("self", "(64,)", "float32", "256 B", "parameter", "2", "0", "kept")
     assert addmm.next == (
-        (0, "AccumulateGrad of lin.bias #3, its output 0", 3),
+        (0, "AccumulateGrad of lin.bias (id 3), its output 0", 3),
         (1, "None: a constant, or needs no gradient", -1),
-        (2, "TBackward0 #4, its output 0", 4),
+        (2, "TBackward0 (id 4), its output 0", 4),
     )
-    assert addmm.users == (("ReluBackward0 #1", 1),)
+    assert addmm.users == (("ReluBackward0 (id 1)", 1),)
     assert rows[0].users == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,18 @@ def test_the_inside_of_a_group_is_left_when_the_node_is_elsewhere(wanted, inside
     opened, _ = revealed(prepared, view, draw(prepared, view), wanted)
     assert opened.inside == inside
     assert any(box.address == wanted for box in draw(prepared, opened).boxes)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_leaving_a_group_keeps_open_what_was_open_in_the_whole_graph_and_says_so(by_hand):
+    nodes = [node(i, "MulBackward0", ("a.x", "a.y", "b")[i // 4], sequence=12 - i) for i in range(12)]
+    made = graph(nodes, [(i, 0, i + 1) for i in range(11)])
+    view = GraphView(maximum_boxes=9, inside="a", expanded=("a.x",) if by_hand else None)
+    prepared = prepare(made, view)
+    whole = draw(prepared, msgspec.structs.replace(view, inside=""))
+    opened, words = revealed(prepared, view, None if by_hand else draw(prepared, view), "b/MulBackward0#0")
+    assert words == "b/MulBackward0#0 is not inside of a; all of the graph is drawn."
+    assert set(whole.expanded) | {"b"} == set(draw(prepared, opened).expanded)
 
 
 @pytest.mark.parametrize("address", ["", "no/such#0", "lin/AddmmBackward0#7", *HOSTILE])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.figures.comparison import compare_graphs
+from engine.figures.notes import WHAT_TO_DO
 from engine.figures.payload import unpack
 from engine.figures.scene import build_scene, encode_scene, toggled
 from engine.figures.view import GraphView
@@ -218,7 +219,7 @@ def test_hostile_names_stay_text(name):
 def test_nothing_to_draw_says_why():
     empty = Graph.of(nodes=(), edges=(), roots=(Root("loss", None, 0, (), "float32", "made under no_grad"),))
     scene = build_scene(empty)
-    assert scene.summary == "nothing to draw: made under no_grad"
+    assert scene.summary == f"Nothing to draw: made under no_grad. {WHAT_TO_DO}"
     assert scene.boxes == scene.wires == ()
     assert scene.notes == ("loss: made under no_grad",)
     unpack(encode_scene(scene))[0]

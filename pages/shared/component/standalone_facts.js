@@ -77,13 +77,13 @@ class StandaloneFacts {
 
   folded(node) {
     const [, , ...rest] = this.node(node);
-    return element("details", {}, element("summary", { text: `Folded into this box: ${node.name} #${node.id}` }), ...rest);
+    return element("details", {}, element("summary", { text: `Folded into this box: ${node.name} (id ${node.id})` }), ...rest);
   }
 
   node(node) {
     return [
       element("h2", { text: node.name }),
-      element("p", { name: "page-quiet", text: `#${node.id} · ${node.kind}` }),
+      element("p", { name: "page-quiet", text: `${node.address} · ${node.kind} · id ${node.id} in the walk` }),
       ...node.lines.map((line) => element("p", { text: line })),
       node.source && element("pre", { text: node.source, tabIndex: 0 }),
       element("h3", { text: "Saved for backward" }),
@@ -96,7 +96,6 @@ class StandaloneFacts {
       node.users.length ? element("ul", {}, ...node.users.map(([words, id]) => element("li", {}, this.link(words, id)))) : element("p", { name: "page-quiet", text: "Nowhere: backward starts here." }),
       node.more_users ? element("p", { name: "page-quiet", text: `and ${node.more_users} more` }) : null,
       ...(node.attributes.length ? [element("h3", { text: "Attributes" }), ...node.attributes.map(([name, value]) => element("p", { text: `${name} = ${value}` }))] : []),
-      element("p", { name: "page-quiet", text: node.address }),
     ].filter(Boolean);
   }
 
