@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from engine.figures.comparison import Compared, ModuleDifference
 from engine.figures.comparison_words import ChangedNode, changed_csv, changed_nodes, failed_run, few_pairs, headline
 from engine.figures.saved_by_module import OUTSIDE
 from engine.figures.scene import Scene
-from engine.figures.units import MINUS
+from engine.figures.units import MINUS, format_bytes
 from engine.graph.spec import Traced
 from pages.graph.node_details import draw_node
 from pages.graph.numbers_row import saved_bytes
@@ -21,6 +22,9 @@ from pages.shared.pin import code_text
 
 LISTED = 500
 TABLE_HEIGHT = 250
+CHECKPOINT = (
+    "A checkpoint is on: rows of modules count what slots keep, the headline what hooks hold, so they need not add up."
+)
 MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~$:-])")
 """Letters that a caption would read as markup: names of outputs and messages are told as they are."""
 
@@ -41,6 +45,8 @@ def draw_changes(compared: Compared, reveal: Callable[[str], None]) -> None:
     with st.expander("What changed, by module and node by node", icon=":material/table_rows:", key="changes"):
         found = changed_nodes(compared)
         _draw_modules(compared.modules, found, reveal)
+        if compared.a.dropped_slots or compared.b.dropped_slots:
+            st.caption(CHECKPOINT)
         _draw_nodes(compared, found, reveal)
 
 
@@ -57,6 +63,12 @@ def module_table(rows: Sequence[ModuleDifference]) -> pd.DataFrame:
             "difference": [row.saved_b_bytes - row.saved_a_bytes for row in rows],
         }
     )
+
+
+def module_rows(rows: Sequence[ModuleDifference]) -> Styler:
+    """The same with bytes told in the unit that fits."""
+    told = {"saved A": format_bytes, "saved B": format_bytes, "difference": _difference}
+    return module_table(rows).style.format(told)
 
 
 def node_table(found: Sequence[ChangedNode]) -> pd.DataFrame:
@@ -77,19 +89,22 @@ def _draw_modules(
     first = {node.module or OUTSIDE: node.address for node in reversed(found)}
     counts = {"+": "nodes added", MINUS: "nodes gone", "~": "nodes changed"}
     _draw_table(
-        module_table(rows[:LISTED]),
+        module_rows(rows[:LISTED]),
         "changes.modules",
         [first.get(row.path, "") for row in rows[:LISTED]],
         reveal,
         {sign: st.column_config.NumberColumn(help=told, width=44) for sign, told in counts.items()}
         | {
             name: st.column_config.NumberColumn(
-                format="bytes", width=84, help="saved for backward; a storage counts where it is saved first"
+                width=84, help="saved for backward; a storage counts where it is saved first"
             )
-            for name in ("saved A", "saved B")
-        }
-        | {"difference": st.column_config.NumberColumn(format="%+d B", width=104)},
+            for name in ("saved A", "saved B", "difference")
+        },
     )
+
+
+def _difference(count_bytes: int) -> str:
+    return f"+{format_bytes(count_bytes)}" if count_bytes > 0 else format_bytes(count_bytes)
 
 
 def _draw_nodes(compared: Compared, found: Sequence[ChangedNode], reveal: Callable[[str], None]) -> None:
@@ -116,7 +131,11 @@ def _draw_nodes(compared: Compared, found: Sequence[ChangedNode], reveal: Callab
 
 
 def _draw_table(
-    table: pd.DataFrame, key: str, addresses: Sequence[str], reveal: Callable[[str], None], columns: dict[str, Any]
+    table: pd.DataFrame | Styler,
+    key: str,
+    addresses: Sequence[str],
+    reveal: Callable[[str], None],
+    columns: dict[str, Any],
 ) -> None:
     def show() -> None:
         rows = st.session_state[key].selection.rows
@@ -127,7 +146,7 @@ def _draw_table(
         table,
         hide_index=True,
         width="stretch",
-        height=min(TABLE_HEIGHT, 35 * (len(table) + 1) + 3),
+        height=min(TABLE_HEIGHT, 35 * (len(table.index) + 1) + 3),
         on_select=show,
         selection_mode="single-row",
         key=key,
@@ -135,14 +154,19 @@ def _draw_table(
     )
 
 
-def draw_selected_change(compared: Compared, scene: Scene, before: Traced, address: str | None) -> None:
-    """How the selected node differs from A; a node that only A has is told as A recorded it."""
+def draw_selected_change(compared: Compared, scene: Scene, before: Traced, address: str | None) -> bool:
+    """How the selected node differs from A; a node that only A has is told as A recorded it, and then all is told."""
     nodes = scene.members.get(address or "", ())
     words = [word for node in nodes[:1] for word in compared.changes.get(node, ())]
     if words:
         st.caption(":material/change_history: Changed since A: " + " · ".join(f"`{code_text(word)}`" for word in words))
     gone = scene.ghosts.get(address or "", ())
-    if not nodes and len(gone) == 1:
+    if nodes or not gone:
+        return False
+    if any(box.address == address and box.role != "node" for box in scene.boxes):
+        st.caption(f":material/remove: Only A has these {len(gone):,} nodes; open the group to see each.")
+    else:
         with st.container(border=True, key="gone"):
             st.caption(":material/remove: Only A has this node; as recorded there:")
             draw_node(before.graph, before.graph.nodes[gone[0]])
+    return True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import streamlit as st
 
 from engine import run
 from engine.figures.scene import Scene, toggled
+from engine.figures.units import shorten
 from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec
 from pages.graph.comparison_view import draw_changes, draw_selected_change
@@ -41,9 +43,8 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     if pinned is not None:
         draw_changes(comparison(spec, pinned), lambda address: _go_to(spec, pinned, scene, address))
     draw_key_numbers(key_numbers(traced), key_numbers(run(pinned)) if pinned else None)
-    if pinned is not None:
-        draw_selected_change(comparison(spec, pinned), scene, run(pinned), selected)
-    draw_selection(traced, scene, selected, on_look_inside=look_inside)
+    if pinned is None or not draw_selected_change(comparison(spec, pinned), scene, run(pinned), selected):
+        draw_selection(traced, scene, selected, on_look_inside=look_inside)
 
 
 def _arrive(spec: GraphSpec, pinned: GraphSpec | None) -> tuple[str, str]:
@@ -57,10 +58,20 @@ def _arrive(spec: GraphSpec, pinned: GraphSpec | None) -> tuple[str, str]:
         return address, ""
     revealed, why_not = drawable(spec, pinned, view).reveal(view, scene, address)
     if revealed is None:
-        return "", why_not if address == selected_node() else ""
+        return "", _why_hidden(spec, pinned, view, address) or why_not if address == selected_node() else ""
     if is_new:
         _open(revealed)
     return address, ""
+
+
+def _why_hidden(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView, address: str) -> str:
+    """What to switch on for an address that only run A has; "" when that would not show it either."""
+    if pinned is None or view.show_removed:
+        return ""
+    with_ghosts = msgspec.structs.replace(view, show_removed=True)
+    found, _ = drawable(spec, pinned, with_ghosts).reveal(with_ghosts, None, address)
+    only_in_a = f"only A has {shorten(address, 80)}. Switch on *Draw removed nodes as ghosts* under *View*."
+    return only_in_a if found is not None else ""
 
 
 def _selected(clicked: str | None) -> str | None:
