@@ -152,7 +152,7 @@ def test_a_scale_stands_in_the_legend_with_its_steps(shown, theme):
     by_norm = shown(build_scene(made, GraphView(colour_by="gradient norm"), gradients=norms), theme)
     legend = by_norm.page.locator("[data-atlas-legend]").inner_text()
     assert "non-finite" in legend
-    assert "no gradient" in legend
+    assert "no leaf of its own" in legend
     by_norm.press("f")
     assert count_near(look(by_norm.canvas), meaning("non_finite").accent(theme)) > 30
 

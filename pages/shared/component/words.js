@@ -62,7 +62,10 @@ class WordPainter {
     const width = this.width(context, weight, size, clean);
     if (width <= room) return clean;
     const kept = Math.floor((clean.length * room) / width) - 1;
-    return kept < 1 ? "" : `${clean.slice(0, kept).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
+    if (kept < 1) return "";
+    const number = /\d+$/.exec(clean.slice(-kept + 1))?.[0] ?? ""; // told apart by it
+    const tail = number.length < kept / 2 ? number : "";
+    return `${clean.slice(0, kept - tail.length).replace(/[\ud800-\udbff]$/, "").trimEnd()}…${tail}`;
   }
 
   words(context, scene, box, accent, state) {
