@@ -67,7 +67,7 @@ def module_table(rows: Sequence[ModuleDifference]) -> pd.DataFrame:
 
 def module_rows(rows: Sequence[ModuleDifference]) -> Styler:
     """The same with bytes told in the unit that fits."""
-    told = {"saved A": format_bytes, "saved B": format_bytes, "difference": _difference}
+    told: dict[Any, Any] = {"saved A": format_bytes, "saved B": format_bytes, "difference": _difference}
     return module_table(rows).style.format(told)
 
 
