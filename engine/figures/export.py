@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from engine.figures import schema
 from engine.figures.fold import addresses, forward_order
@@ -168,10 +169,12 @@ def totals(graph: Graph) -> tuple[tuple[str, str], ...]:
     """The key numbers of a graph in words."""
     return (
         ("nodes", str(len(graph.nodes))),
-        ("edges", str(sum(edge.target is not None for edge in graph.edges))),
+        ("edges", str(np.count_nonzero(graph.edge_targets >= 0))),
+        ("empty slots", str(np.count_nonzero(graph.edge_targets < 0))),
         ("saved for backward", format_bytes(graph.saved_bytes)),
         ("of it parameters", format_bytes(graph.parameter_bytes)),
         ("of it inputs", format_bytes(graph.input_bytes)),
+        ("of it buffers", format_bytes(graph.buffer_bytes)),
         ("of it intermediates", format_bytes(graph.intermediate_bytes)),
         ("slots dropped by checkpoint", str(graph.dropped_slots)),
     )

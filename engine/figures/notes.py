@@ -50,11 +50,12 @@ def summary_of(graph: Graph, roles: Sequence[str]) -> str:
     if not graph.nodes:
         why = next((root.note for root in graph.roots if root.note), "no output has a grad_fn")
         return f"Nothing to draw: {why}. {WHAT_TO_DO}"
+    edges = int((graph.edge_targets >= 0).sum())
     if not roles:
-        return f"Autograd graph of {len(graph.nodes)} nodes and {len(graph.edges)} edges, too large to draw in time"
+        return f"Autograd graph of {len(graph.nodes)} nodes and {edges} edges, too large to draw in time"
     groups = sum(role == "group" for role in roles)
     nodes = sum(role == "node" for role in roles)
     return (
-        f"Autograd graph of {len(graph.nodes)} nodes and {len(graph.edges)} edges, "
+        f"Autograd graph of {len(graph.nodes)} nodes and {edges} edges, "
         f"drawn as {nodes} operations and {groups} closed groups"
     )
