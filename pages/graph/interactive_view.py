@@ -18,7 +18,17 @@ from pages.graph.table_view import draw_node_table
 from pages.graph.view_options import PICTURE_HEIGHT, current_view
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
-from pages.shared.link import arriving_node, look_inside, open_groups, select_node, selected_node
+from pages.shared.link import (
+    arriving_node,
+    forget_opened_groups,
+    go_to_node,
+    look_inside,
+    note_click,
+    open_groups,
+    selected_node,
+    tell_of_node,
+    told_of_node,
+)
 
 
 @st.fragment
@@ -29,6 +39,8 @@ def draw_interactive(spec: GraphSpec, pinned: GraphSpec | None) -> None:
     scene, encoded = picture(spec, pinned, current_view(), arrived)
     if why_not:
         st.warning(f"The node of this link cannot be shown: {why_not}", icon=":material/location_off:")
+    elif told_of_node():
+        st.info(told_of_node(), icon=":material/zoom_out_map:")
     if len(traced.graph.nodes) and not scene.boxes:
         _draw_table_instead(spec, scene)
         return
@@ -61,6 +73,7 @@ def _arrive(spec: GraphSpec, pinned: GraphSpec | None) -> tuple[str, str]:
         return "", _why_hidden(spec, pinned, view, address) or why_not if address == selected_node() else ""
     if is_new:
         _open(revealed)
+        tell_of_node(address, why_not)
     return address, ""
 
 
@@ -75,13 +88,9 @@ def _why_hidden(spec: GraphSpec, pinned: GraphSpec | None, view: GraphView, addr
 
 
 def _selected(clicked: str | None) -> str | None:
-    """What is selected: the box clicked last, before any click the node of the link."""
-    arrived, _ = arriving_node()
-    if clicked is None and arrived == selected_node():
-        return arrived or None
-    if (clicked or "") != selected_node():
-        select_node(clicked or "")
-    return clicked
+    """What is selected: a box that was clicked just now, else the node of the link."""
+    note_click(clicked or "")
+    return selected_node() or None
 
 
 def _toggle(scene: Scene, address: str) -> None:
@@ -90,19 +99,23 @@ def _toggle(scene: Scene, address: str) -> None:
 
 def _reveal(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: str) -> None:
     view = current_view()
-    revealed, _ = drawable(spec, pinned, view).reveal(view, scene, address)
+    revealed, words = drawable(spec, pinned, view).reveal(view, scene, address)
     if revealed is not None:
         _open(revealed)
+        tell_of_node(address, words)
 
 
 def _go_to(spec: GraphSpec, pinned: GraphSpec | None, scene: Scene, address: str) -> None:
     """Select a node that need not be in the picture yet."""
     _reveal(spec, pinned, scene, address)
-    select_node(address)
+    go_to_node(address)
 
 
 def _open(view: GraphView) -> None:
-    open_groups(view.expanded or ())
+    if view.expanded is None:
+        forget_opened_groups()
+    else:
+        open_groups(view.expanded)
     look_inside(view.inside)
 
 

@@ -11,7 +11,8 @@ OPENED = "opened"
 INSIDE = "inside"
 NODE = "node"
 """Stable address of the selected node, so that whoever gets the link sees the same one."""
-_SELECTED, _ARRIVED = "node.selected", "node.arrived"
+_SELECTED, _ARRIVED, _CLICKED = "node.selected", "node.arrived", "node.clicked"
+_TOLD = "node.told"
 
 
 def link_text(value: Any) -> str | list[str]:
@@ -66,9 +67,34 @@ def select_node(address: str) -> None:
         st.query_params.pop(NODE, None)
 
 
+def go_to_node(address: str) -> None:
+    """Select a node and have the picture show it, as if a link had asked for it."""
+    select_node(address)
+    st.session_state[_ARRIVED] = address
+
+
 def selected_node() -> str:
     """The node selected on this page, as the link has it."""
     return str(st.session_state.get(_SELECTED, ""))
+
+
+def note_click(address: str) -> None:
+    """What the picture says was clicked last; only when that is another box than before it becomes the selection."""
+    if address != st.session_state.get(_CLICKED, ""):
+        st.session_state[_CLICKED] = address
+        if address != selected_node():
+            select_node(address)
+
+
+def tell_of_node(address: str, words: str) -> None:
+    """Words to show as long as that node stays selected, in the whole graph."""
+    st.session_state[_TOLD] = (address, words)
+
+
+def told_of_node() -> str:
+    """What there is to tell about how the selected node came into the picture."""
+    address, words = st.session_state.get(_TOLD, ("", ""))
+    return str(words) if address and address == selected_node() and not inside_group() else ""
 
 
 def arriving_node() -> tuple[str, bool]:

@@ -67,7 +67,10 @@ class GraphView extends Reading {
     this.index = new GraphIndex(scene, this.index);
     this.chrome.legend();
     this.hovered = null;
-    if (this.selected && !this.selectedBox()) this.selected = null;
+    if (this.selected && !this.selectedBox()) {
+      this.selected = null;
+      if (this.reported) this.component.setStateValue("selected", null);
+    }
     this.tree.receive(scene.modules);
     this.resize(true);
     if (before && this.width) this.keepPlace(before, scene);
@@ -139,6 +142,8 @@ class GraphView extends Reading {
     const value = address ?? null;
     if (value !== this.selected) {
       this.selected = value;
+      this.reported = true;
+      if (this.component.key) noteInLink("node", value); // a file has no key
       this.component.setStateValue("selected", value);
       this.paths.leaves = null;
       this.offerPaths();
@@ -159,6 +164,18 @@ function fingerprint(bytes) {
   let hash = 2166136261;
   for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 16777619);
   return `${bytes.length}:${hash}`;
+}
+
+// Notes a selection in the address without an entry in the history. The app sends the same address afterwards: it is
+// written as Python does it, so that the browser finds nothing new in it.
+function noteInLink(parameter, address) {
+  const found = new Map();
+  for (const [name, value] of new URLSearchParams(location.search)) found.set(name, [...(found.get(name) ?? []), value]);
+  if (address) found.set(parameter, [address]);
+  else found.delete(parameter);
+  const escaped = (text) => encodeURIComponent(text).replace(/[!*'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`).replace(/%20/g, "+");
+  const pairs = [...found].flatMap(([name, values]) => values.map((value) => `${escaped(name)}=${escaped(value)}`));
+  history.replaceState(history.state, "", location.pathname + (pairs.length ? `?${pairs.join("&")}` : ""));
 }
 
 export default function (component) {

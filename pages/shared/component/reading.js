@@ -5,14 +5,14 @@ class Reading extends Looking {
   arrive(scene) {
     const linked = scene.selected && scene.selected !== this.linked ? scene.selected : "";
     this.linked = scene.selected;
-    const wanted = this.wanted ?? (this.selected ? "" : linked);
+    const wanted = this.wanted ?? linked;
     const asked = this.wanted !== null;
     this.wanted = null;
     const box = wanted ? this.boxOfAddress(wanted) : null;
     this.offerPaths();
     if (!box) return;
     const address = this.shownAddress(wanted, box);
-    if (asked) this.select(address);
+    if (asked || this.reported) this.select(address); // the app forgets what was clicked before
     else this.selected = address;
     this.offerPaths();
     if (this.width) this.lookAt(box, !asked);
