@@ -1,0 +1,37 @@
+"""Links to nodes and groups, and the browser's Back between them."""
+
+from __future__ import annotations
+
+PAGE = "autograd-graph"
+
+
+def test_selections_make_no_history_and_back_closes_what_was_opened(visitor):
+    visitor.open(PAGE)
+    visitor.click_box(visitor.box("frame"), double=True)
+    assert "opened=" in visitor.page.url
+    entries = visitor.page.evaluate("history.length")
+    for role, name in (("node", "Sum"), ("group", "layers")):
+        place = visitor.box(role, name)
+        visitor.click_box(place)
+        assert visitor.graph["atlasSelected"] == place.address
+        assert visitor.page.evaluate("new URLSearchParams(location.search).get('node')") == place.address
+    assert visitor.page.evaluate("history.length") == entries
+    visitor.page.go_back()
+    visitor.wait_for_answer()
+    assert "opened=" not in visitor.page.url
+
+
+def test_a_link_to_a_node_outside_of_the_group_it_draws(visitor):
+    visitor.open(PAGE)
+    fitting = {place.address for place in visitor.places if place.role == "frame"}
+    visitor.open(PAGE, inside="layers.1", node="head/AddmmBackward0#0")
+    assert "head/AddmmBackward0#0 is not inside of layers.1" in visitor.text
+    assert "inside=" not in visitor.page.url
+    assert visitor.graph["atlasSelected"] == "head/AddmmBackward0#0"
+    assert fitting <= {place.address for place in visitor.places if place.role == "frame"}
+
+
+def test_groups_that_are_not_there_are_told(visitor):
+    visitor.open(PAGE, opened="nothing")
+    assert "1 group of this link is not in this graph" in visitor.page.locator("[data-atlas-status]").inner_text()
+    assert any(place.role == "frame" for place in visitor.places)
