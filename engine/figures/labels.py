@@ -5,9 +5,9 @@ from __future__ import annotations
 from copy import copy
 from functools import cached_property
 
-import msgspec
 import numpy as np
 
+from engine.figures.box_words import MAXIMUM, SMALL, Marker, Text, room_for, size_for, title_room
 from engine.figures.fold import Folded, box_kind, is_leaf, leaf_kind, leaf_name, operation_name
 from engine.figures.hierarchy import Item
 from engine.figures.marking import Marking, counts_line
@@ -27,42 +27,12 @@ from engine.figures.units import format_bytes, format_count, format_shape, short
 from engine.graph.columns import Integers
 from engine.graph.spec import Graph, Node
 
-TITLE, DIGIT, SMALL = 8.2, 9.4, 6.6
-"""Mean width in pixels at zoom 1 of a letter and a digit in a title, and of a letter in small print and markers."""
-MINIMUM, MAXIMUM = 96.0, 250.0
-MARKERS = 4
-"""Leaf markers shown in full on one box."""
 CHANGES = 2
 """Differences to run A told in a box; the rest is in its tooltip and details."""
 HEADER_PRINT = 16
 """A frame has room for so many letters of small print in its header, twice, thrice ...: few words resize it."""
 BOLD = 6
 """They are set in bold: one letter wider in so many."""
-
-
-class Marker(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A leaf at the box that uses it: its address, short text and owner kind."""
-
-    address: str
-    text: str
-    kind: str
-    tooltip: str
-    width: float
-
-
-class Text(msgspec.Struct, frozen=True):
-    """All words of one box, and its size (width, height) at zoom 1."""
-
-    title: str
-    kind: str
-    lines: tuple[str, ...]
-    leaves: tuple[Marker, ...]
-    saved_bytes: int
-    dropped: int
-    outputs: tuple[str, ...]
-    empty: tuple[int, ...]
-    tooltip: tuple[str, ...]
-    size: tuple[float, float]
 
 
 class Labels:
@@ -232,7 +202,12 @@ class Labels:
             dropped=dropped,
             outputs=() if is_open else outputs,
             empty=(),
-            tooltip=(*self.marking.gone(everything), shorten(item.path or item.title, 80), *lines, f"inside: {held_ops}"),
+            tooltip=(
+                *self.marking.gone(everything),
+                shorten(item.path or item.title, 80),
+                *lines,
+                f"inside: {held_ops}",
+            ),
             size=(width if is_open else min(MAXIMUM, width + 20), height),
         )
 
@@ -247,44 +222,11 @@ class Labels:
         return shorten(f"{item.title}: {kind}" if kind else item.title, 32)
 
 
-def size_for(title: str, lines: list[str], leaves: tuple[Marker, ...], outputs: tuple[str, ...]) -> tuple[float, float]:
-    """Width and height that hold the words, within limits; the canvas shortens what still does not fit."""
-    widest = max([title_room(title) + 34, *(SMALL * len(line) + 22 for line in lines)])
-    widest = max(widest, max((leaf.width for leaf in leaves[:MARKERS]), default=0.0) + 16)
-    widest = max(widest, SMALL * len(", ".join(outputs)) + 44 if outputs else 0.0)
-    width = min(MAXIMUM, max(MINIMUM, widest))
-    rows = marker_rows(leaves, width - 16)
-    return round(width), 26.0 + 15 * len(lines) + 19 * rows + (3 if rows else 0) + (17 if outputs else 0) + 4
-
-
-def room_for(text: str) -> int:
-    """Pixels a marker needs for all of `text`: its mark and its letters, which few and wide ones make count."""
-    return round(
-        24 + sum(10 if c in "mwMW@%" else 8 if c.isupper() else 12 if ord(c) > 0x2E80 else SMALL for c in text)
-    )
-def title_room(title: str) -> float:
-    """Pixels the letters of a title need."""
-    return TITLE * len(title) + (DIGIT - TITLE) * sum(map(str.isdigit, title))
-
-
-
-
 def _empty_marker(slot: int) -> Marker:
     text = f"{slot}: None"
     return Marker(
         "", text, "empty", f"input {slot} is empty: a constant, or a tensor that needs no gradient", room_for(text)
     )
-
-
-def marker_rows(leaves: tuple[Marker, ...], room: float) -> int:
-    """Rows the markers take when set like words."""
-    rows, cursor = 0, room + 1
-    for leaf in leaves[:MARKERS]:
-        width = min(room, leaf.width)
-        if cursor + width > room:
-            rows, cursor = rows + 1, 0.0
-        cursor += width + 4
-    return rows + (1 if len(leaves) > MARKERS else 0)
 
 
 def _tensor(shape: tuple[int, ...] | None, dtype: str) -> str:

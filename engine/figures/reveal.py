@@ -72,3 +72,13 @@ def _innermost(root: Item, position: int) -> Item:
         root = inner
         inner = next((group for group in root.groups if group.first <= position < group.last), None)
     return root
+
+
+def toggled(view: GraphView, scene: Scene, address: str) -> GraphView:
+    """The view after opening a closed group, or closing an open one, of `scene`."""
+    if address in scene.expanded:  # with what is open inside: a named group opens all around it
+        frames = [box for box in scene.boxes if box.role == "frame"]
+        at = next(i for i, box in enumerate(frames) if box.address == address)
+        shut = {box.address for box in frames[at:] if frames[at].first <= box.first and box.last <= frames[at].last}
+        return msgspec.structs.replace(view, expanded=tuple(a for a in scene.expanded if a not in shut))
+    return msgspec.structs.replace(view, expanded=(*scene.expanded, address))

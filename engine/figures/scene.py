@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from engine.figures.arrange import arrange
+from engine.figures.box_words import Marker, Text
 from engine.figures.colours import Colour, Colouring, choose_colours, gradient_norms
 from engine.figures.comparison import Compared
 from engine.figures.compound import Picture
@@ -15,7 +16,7 @@ from engine.figures.edge_labels import usual_dtype, wire_label
 from engine.figures.fold import Folded, FoldToggles, addresses, fold
 from engine.figures.hierarchy import Item, groups_of, inside
 from engine.figures.index import GraphIndex
-from engine.figures.labels import Labels, Marker, Text
+from engine.figures.labels import Labels
 from engine.figures.marking import WORDS, Marking, Part
 from engine.figures.members import MembersByAddress
 from engine.figures.module_tree import ModuleRow, module_rows, with_groups
@@ -206,16 +207,6 @@ def draw(prepared: Prepared, view: GraphView, selected: str = "") -> Scene:
         selected=selected,
         modules=prepared.modules,
     )
-
-
-def toggled(view: GraphView, scene: Scene, address: str) -> GraphView:
-    """The view after opening a closed group, or closing an open one, of `scene`."""
-    if address in scene.expanded:  # with what is open inside: a named group opens all around it
-        frames = [box for box in scene.boxes if box.role == "frame"]
-        at = next(i for i, box in enumerate(frames) if box.address == address)
-        shut = {box.address for box in frames[at:] if frames[at].first <= box.first and box.last <= frames[at].last}
-        return msgspec.structs.replace(view, expanded=tuple(a for a in scene.expanded if a not in shut))
-    return msgspec.structs.replace(view, expanded=(*scene.expanded, address))
 
 
 ROWS = {"boxes": Box, "wires": Wire, "leaves": Marker, "modules": ModuleRow}

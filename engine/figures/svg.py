@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from engine.figures.box_words import MARKERS, Marker
 from engine.figures.colours import Colour
 from engine.figures.label_places import place_words
-from engine.figures.labels import CHANGES, MARKERS, Marker
+from engine.figures.labels import CHANGES
 from engine.figures.palette import BACKGROUND, LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.scene import Box, Scene, Wire
 from engine.figures.units import shorten

@@ -6,7 +6,8 @@ import msgspec
 import streamlit as st
 
 from engine import run
-from engine.figures.scene import Scene, toggled
+from engine.figures.reveal import toggled
+from engine.figures.scene import Scene
 from engine.figures.units import shorten
 from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec

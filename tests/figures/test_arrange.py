@@ -10,7 +10,8 @@ from engine.figures import drawings
 from engine.figures.arrange import AUTOMATIC_S, NAMED_S, arrange
 from engine.figures.compound import HEADER, PAD_X
 from engine.figures.level import OutOfTime
-from engine.figures.scene import build_scene, prepare, toggled
+from engine.figures.reveal import toggled
+from engine.figures.scene import build_scene, prepare
 from engine.figures.view import GraphView
 from tests.figures.graphs import chain, graph, node, random_graph
 

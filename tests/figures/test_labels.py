@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.figures.labels import title_room
+from engine.figures.box_words import title_room
 from engine.figures.scene import build_scene
 from engine.figures.view import GraphView
 from tests.figures.graphs import chain, graph, leaf, node

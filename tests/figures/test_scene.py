@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from engine.figures.comparison import compare_graphs
 from engine.figures.notes import WHAT_TO_DO
 from engine.figures.payload import unpack
-from engine.figures.scene import build_scene, encode_scene, toggled
+from engine.figures.reveal import toggled
+from engine.figures.scene import build_scene, encode_scene
 from engine.figures.view import GraphView
 from engine.graph.spec import Graph, Root
 from tests.figures.graphs import HOSTILE, chain, graph, leaf, linear_relu, node, random_graphs, saved, tied_loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from engine.figures.labels import MAXIMUM, SMALL, TITLE, room_for
+from engine.figures.box_words import MAXIMUM, SMALL, TITLE, room_for
 from engine.figures.scene import build_scene
 from engine.figures.svg import scene_svg
 from engine.figures.view import GraphView
