@@ -22,7 +22,7 @@ GAIN = 1.15
 """How much larger a wider picture must appear to be preferred: breaks cost reading, too."""
 MANY = 150
 """From this many boxes on only the first aspect is tried."""
-LEGIBLE = 0.4
+LEGIBLE = 0.36
 """Zoom at which operation names can still be read."""
 
 

@@ -159,7 +159,8 @@ def test_a_scale_stands_in_the_legend_with_its_steps(shown, theme):
 
 def test_the_view_is_saved_as_it_is_seen_twice_as_fine_with_its_legend(shown):
     picture = shown("ten")
-    picture.page.evaluate("() => view.tree.toggle?.() && view.resize()")
+    picture.page.evaluate("() => view.tree.toggle()")
+    picture.page.wait_for_timeout(300)  # until the room that the tree took or gave is measured
     width, height = picture.page.evaluate("() => [view.width, view.height]")
     image = saved_png(picture, "s")
     assert image.size == (2 * width, 2 * height)
