@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 PAGE = "autograd-graph"
 
 
@@ -33,5 +35,6 @@ def test_a_link_to_a_node_outside_of_the_group_it_draws(visitor):
 
 def test_groups_that_are_not_there_are_told(visitor):
     visitor.open(PAGE, opened="nothing")
-    assert "1 group of this link is not in this graph" in visitor.page.locator("[data-atlas-status]").inner_text()
+    status = visitor.page.locator("[data-atlas-status]")
+    expect(status).to_contain_text("1 group of this link is not in this graph")
     assert any(place.role == "frame" for place in visitor.places)
