@@ -43,12 +43,14 @@ class Reader:
 
     @property
     def said(self) -> dict[str, str]:
-        """What the canvas says about itself, once it rests."""
+        """What the canvas says about itself, once it has rested for three looks."""
         before: dict[str, str] = {}
-        for _ in range(30):
+        rested = 0
+        for _ in range(40):
             self.page.wait_for_timeout(160)
             now = self.root.evaluate("element => ({...element.dataset})")
-            if now == before and "atlasPlaces" in now:
+            rested = rested + 1 if now == before and "atlasPlaces" in now else 0
+            if rested == 3:
                 break
             before = now
         return before

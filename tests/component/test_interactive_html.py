@@ -128,6 +128,7 @@ def test_a_node_tells_what_it_saved_and_leads_on_also_into_another_picture(brows
     with reading(browser, blocks_file) as reader:
         expect(reader.facts).to_contain_text("Whole graph")
         reader.click(reader.box("group", "blocks.2.mlp"), double=True)
+        expect(reader.trail).to_contain_text("blocks.2.mlp")
         reader.click(reader.box("node", "mlp/Op0"))
         for words in (
             "Op0Backward0",
