@@ -38,7 +38,7 @@ def run_in_worker(backend: ForkBackend, spec: Spec[Any]) -> WorkerRun:
     try:
         start = time.perf_counter()
         caps = dict.fromkeys((wire.PROGRESS, wire.FAULT), wire.SMALL_FRAME_BYTES)
-        caps[wire.RESULT] = spec.limits.result_bytes
+        caps |= dict.fromkeys((wire.ON_THE_WAY, wire.RESULT), spec.limits.result_bytes)
         wire.write_frame(worker.write_fd, wire.REQUEST, msgspec.msgpack.encode(Request(*key_of(spec))))
         result = _listen(worker.read_fd, caps, start, stages)
         ended = worker.ended(ENDED_LIMIT_S)
@@ -58,6 +58,6 @@ def _listen(read_fd: int, caps: dict[bytes, int], start: float, stages: list[tup
         elif kind == wire.RESULT:
             stages.append(("sent", now))
             return data
-        else:
+        elif kind == wire.FAULT:
             break
     raise RuntimeError("The worker sent no result.")
