@@ -6,11 +6,12 @@ import re
 import time
 
 import pytest
+from playwright.sync_api import expect
 
 from engine.models.spec import AnyArchitecture, Chain, Gpt, Mlp, ModelSpec, Recurrent, ResNet, TiedLoop
 from pages.shared.model_controls import link_values
 from tests.browser.pixels import DRAWN_SHARE, colours, drawn_share, look
-from tests.browser.visitor import visiting
+from tests.browser.visitor import DRAWN_TIMEOUT_MS, visiting
 
 PAGE = "autograd-graph"
 EIGHT: dict[str, AnyArchitecture] = {
@@ -35,7 +36,9 @@ def link(architecture: AnyArchitecture, **more: str) -> dict[str, str]:
 
 def shown_of(visitor) -> tuple[int, int]:
     """(n, N) of the words "n of N nodes shown"."""
-    said = visitor.page.locator("[data-atlas-status]").inner_text()
+    status = visitor.page.locator("[data-atlas-status]")
+    expect(status).to_contain_text("nodes shown", timeout=DRAWN_TIMEOUT_MS)
+    said = status.inner_text()
     found = re.match(r"([\d\s,]+) of ([\d\s,]+) nodes", said)
     assert found, said
     return int(SPACES.sub("", found[1])), int(SPACES.sub("", found[2]))

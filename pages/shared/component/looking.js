@@ -22,7 +22,7 @@ class Looking extends Saving {
   // The whole picture when it can be read; else its beginning, with the minimap for the rest.
   firstLook() {
     const fit = this.fitting();
-    const readable = 0.34;
+    const readable = 0.31; // titles keep their size on the screen
     if (fit.zoom < readable) {
       const zoom = 0.6;
       Object.assign(fit, { zoom, x: Math.min(-18 / zoom, (this.scene.width - this.width / zoom) / 2), y: -this.room.top / zoom });
