@@ -62,10 +62,12 @@ def compute_early(spec: S, *, slot: str = "main", height: int = WAITING_HEIGHT) 
         if not job.wait(PATIENCE_S):
             _parts()[slot] = part
             return part
-    failed = isinstance(_outcome(spec, slot, height), FaultReport)
-    if failed and part is not None and _parts().get(slot) == part:
-        return part
-    compute(spec, slot=slot, height=height)
+    outcome = _outcome(spec, slot, height)
+    if isinstance(outcome, FaultReport):
+        if part is not None and _parts().get(slot) == part:
+            return part
+        draw_fault(outcome, slot)
+        st.stop()
     return spec
 
 
