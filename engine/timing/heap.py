@@ -16,7 +16,8 @@ from functools import lru_cache
 
 LARGEST_THRESHOLD_BYTES = 32 << 20
 """DEFAULT_MMAP_THRESHOLD_MAX of glibc on 64-bit systems."""
-MOST_HOLES = 16
+MOST_HOLES = 1024
+"""A heap that has held gigabytes can have hundreds; each is address space the process has already."""
 BLOCKS = 3
 """More than the free end of a heap can hold, so that one of them comes from `mmap` and raises the threshold."""
 JUST_BELOW_BYTES = LARGEST_THRESHOLD_BYTES - (64 << 10)

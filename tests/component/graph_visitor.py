@@ -13,7 +13,9 @@ from engine.figures.scene import Scene, encode_scene
 from pages.shared.canvas_files import SCRIPTS, STYLES, read
 
 FRAME_MS = 80
-RESTS = "() => ![view.frameRequest, view.camera.flight, view.moving, view.old, view.saying].some(Boolean)"
+RESTS = """() => ![
+  view.frameRequest, view.camera.flight, view.moving, view.old, view.saying, view.settle, view.search.waiting
+].some(Boolean)"""
 PRIMARY: dict[Theme, str] = {"light": "#3d53c6", "dark": "#a3b3ff"}
 BORDER: dict[Theme, str] = {"light": "#d9d5cb", "dark": "#2c3340"}
 SURFACE: dict[Theme, str] = {"light": "#f1eee7", "dark": "#1b202a"}

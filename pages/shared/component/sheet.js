@@ -22,7 +22,10 @@ class Sheet {
     this.painter.touch(context, this.scene, this.touched());
     this.chrome.drawViewport();
     clearTimeout(this.settle);
-    this.settle = setTimeout(() => this.rest(), 110);
+    this.settle = setTimeout(() => {
+      this.settle = 0;
+      this.rest();
+    }, 110);
   }
 
   // Words that found no time in a frame find room in the next ones; then all are painted.
