@@ -170,6 +170,9 @@ SEQUENTIAL: tuple[tuple[str, str], ...] = (
 )
 """(light, dark) from few to many bytes; darker on light, lighter on dark."""
 
+DIVERGING: tuple[tuple[str, str], tuple[str, str]] = (("#b85300", "#ff9a52"), ("#0064a6", "#5aaef2"))
+"""(light, dark) of the most negative and of the most positive value; the middle is the ground."""
+
 _ADDRESS_ANCHORS: dict[Theme, tuple[tuple[float, float, float], ...]] = {
     "light": (
         (0.93, 0.095, 108.0),
