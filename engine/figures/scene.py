@@ -24,6 +24,7 @@ from engine.figures.notes import notes_of, summary_of
 from engine.figures.opening import unknown_groups
 from engine.figures.payload import pack
 from engine.figures.repeats import build_tree
+from engine.figures.replay_track import ReplayTrack
 from engine.figures.view import GraphView
 from engine.figures.wires import Bundle, output_numbers, wire_lines, wire_note
 from engine.graph.spec import Graph, ModuleCall
@@ -213,15 +214,20 @@ ROWS = {"boxes": Box, "wires": Wire, "leaves": Marker, "modules": ModuleRow}
 """What the canvas gets as rows of fields, whose names it is told once."""
 
 
-def encode_scene(scene: Scene, index: GraphIndex | None = None) -> bytes:
-    """The scene for the canvas, with the index that its search and paths read; member lists stay here."""
+def encode_scene(scene: Scene, index: GraphIndex | None = None, track: ReplayTrack | None = None) -> bytes:
+    """The scene for the canvas, with the index that its search and paths read; member lists stay here.
+
+    With `track`, which needs the index, the canvas plays a recorded backward pass over the picture.
+    """
     names = [name for name in Scene.__struct_fields__ if name not in ("members", "ghosts")]
     fields = {name: row.__struct_fields__ for name, row in ROWS.items()}
     content = {"fields": fields} | {name: getattr(scene, name) for name in names}
     if index is None:
         return pack(content)
     told = {name: getattr(index, name) for name in ("tables", "roots", "boxes", "real", "stamp")}
-    return pack(content | {"index": told}, index.columns)
+    if track is None:
+        return pack(content | {"index": told}, index.columns)
+    return pack(content | {"index": told, "replay": track.told()}, index.columns | track.columns)
 
 
 def _tree(graph: Graph, folded: Folded, names: list[str], view: GraphView, marks: list[str]) -> Item:

@@ -36,10 +36,14 @@ SCRIPTS = (
     "paths.js",
     "tree.js",
     "reading.js",
+    "replay_words.js",
+    "replay_paint.js",
+    "replay_bar.js",
+    "replay.js",
     "graph.js",
 )
 """One module, in the order of use; `graph.js` exports the entry point."""
-STYLES = ("graph.css", "reading.css")
+STYLES = ("graph.css", "reading.css", "replay.css")
 STANDALONE = ("standalone_facts.js", "standalone.js")
 
 

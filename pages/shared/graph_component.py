@@ -29,11 +29,14 @@ def show_graph(
     height: int = 640,
     on_toggle: Callable[[str], None] | None = None,
     on_reveal: Callable[[str], None] | None = None,
+    on_look: Callable[[str, str | int | None], None] | None = None,
 ) -> GraphSelection:
     """Draw an encoded scene. `on_toggle(address)` runs before the next rerun when a group is to be opened or closed.
 
     `on_reveal(address)` likewise, when the groups around a node are to be opened (`engine.figures.reveal`). Panning,
     zooming, hovering, searching and paths stay in the browser; a click reruns the fragment around this call.
+    `on_look(what, value)` hears what the reader turned to last: ("selected", address or None), and of a picture that
+    plays a backward pass ("step", number) or ("wire", addresses of its two boxes, one a line).
     The scene's own `selected` is what the canvas selects and centres at first; it does not come back as a selection.
     """
 
@@ -42,12 +45,19 @@ def show_graph(
         if answer is not None and isinstance(address, str):
             answer(address)
 
+    def looked(name: str) -> None:
+        value = getattr(st.session_state.get(key), name, None)
+        if on_look is not None and (value is None or isinstance(value, str | int)):
+            on_look(name, value)
+
     result = _GRAPH(
         key=key,
         data=scene,
         width="stretch",
         height=height,
-        on_selected_change=lambda: None,
+        on_selected_change=lambda: looked("selected"),
+        on_step_change=lambda: looked("step"),
+        on_wire_change=lambda: looked("wire"),
         on_toggled_change=lambda: asked("toggled", on_toggle),
         on_revealed_change=lambda: asked("revealed", on_reveal),
     )

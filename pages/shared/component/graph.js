@@ -26,6 +26,7 @@ class GraphView extends Reading {
     this.pending = null;
     this.wanted = null; // address to select once a picture shows it
     this.scene = null;
+    this.replay = null; // what plays over the picture, where the scene has a recorded backward
     this.old = null;
     this.frameRequest = 0;
     this.unsaid = []; // wires whose words have found no time yet
@@ -41,6 +42,7 @@ class GraphView extends Reading {
     cancelAnimationFrame(this.frameRequest);
     cancelAnimationFrame(this.saying);
     clearTimeout(this.settle);
+    this.replay?.pause();
   }
 
   show(component) {
@@ -65,6 +67,7 @@ class GraphView extends Reading {
     this.still = null;
     if (!scene) return;
     this.index = new GraphIndex(scene, this.index);
+    this.replay = replayOf(this, scene);
     this.chrome.legend();
     this.hovered = null;
     if (this.selected && !this.selectedBox()) {

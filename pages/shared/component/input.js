@@ -75,8 +75,8 @@ function hover(view, [x, y]) {
     view.repaint();
   }
   if (hit?.leaf) view.chrome.tooltip([hit.leaf.tooltip, ...(hit.leaf.address ? ["leaf: its gradient accumulates here"] : [])], x, y);
-  else if (box) view.chrome.tooltip([...box.tooltip, ...box.changes, ...(box.role === "node" ? [] : [`double click to ${box.role === "group" ? "open" : "close"}`])], x, y);
-  else view.chrome.tooltip(wire?.lines, x, y);
+  else if (box) view.chrome.tooltip([...box.tooltip, ...box.changes, ...(view.replay ? ranWords(view.replay, box) : []), ...(box.role === "node" ? [] : [`double click to ${box.role === "group" ? "open" : "close"}`])], x, y);
+  else view.chrome.tooltip(wire && view.replay ? [flowWords(view.replay, wire), ...wire.lines] : wire?.lines, x, y);
 }
 
 function leave(view) {
@@ -89,7 +89,9 @@ function leave(view) {
 
 function click(view, [x, y]) {
   const hit = view.boxAt(x, y);
+  const wire = hit || !view.replay ? null : view.wireAt(x, y);
   if (hit?.chevron) view.toggle(hit.box);
+  else if (wire) view.replay.choose(wire);
   else view.select(hit ? (hit.leaf?.address || hit.box.address) : null);
 }
 

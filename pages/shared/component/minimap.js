@@ -85,7 +85,7 @@ class Minimap extends Tooltip {
     context.drawImage(sheet, 0, 0);
     context.drawImage(this.lights, 0, 0);
     context.scale(view.ratio, view.ratio);
-    this.drawSelected(context, view.selectedBox());
+    this.drawSelected(context, view.replay?.current ?? view.selectedBox());
     const place = [left * scale, top * scale, (right - left) * scale, (bottom - top) * scale];
     context.fillStyle = context.strokeStyle = view.theme.primary;
     context.globalAlpha = 0.12;

@@ -19,6 +19,7 @@ class Sheet {
     if (!this.old && (this.cost > SLOW_MS || this.scene.boxes.length > MANY_BOXES)) this.paintKept(context, now);
     else this.paintScene(context, now, 0);
     this.turnTo(context, 0);
+    this.replay?.paint(context);
     this.painter.touch(context, this.scene, this.touched());
     this.chrome.drawViewport();
     clearTimeout(this.settle);
