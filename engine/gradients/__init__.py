@@ -1,0 +1,1 @@
+"""Gradient values: how large each one is, and what changes it."""
