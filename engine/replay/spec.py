@@ -15,15 +15,21 @@ from engine.summary import TensorSummary
 
 Roots = Literal["loss", "outputs", "loss and outputs"]
 GradOutputs = Literal["default", "ones", "random", "zeros", "minus ones"]
-HookKind = Literal["none", "scale", "clip by value", "zero", "replace by ones", "returns nan"]
+HookKind = Literal["none", "observe", "scale", "clip by value", "zero", "replace by ones", "returns nan"]
+"""`observe` only looks: a leaf gets a tensor hook and a post accumulate hook that change nothing."""
 
 
 class GradientHook(msgspec.Struct, frozen=True, kw_only=True):
-    """A hook that changes a gradient on its way: on a parameter (`tensor.register_hook`) or a module's outputs."""
+    """A hook that changes a gradient on its way: on a leaf (`tensor.register_hook`) or on a module.
+
+    Of a module the gradient of its outputs (`register_full_backward_pre_hook`) or, with side="inputs", of its inputs
+    (`register_full_backward_hook`); both insert BackwardHookFunction nodes around the module.
+    """
 
     kind: HookKind = "none"
     at: str = ""
-    """Qualified name of a parameter or of a module of the model; "" means the input."""
+    """Qualified name of a parameter, an input or a module of the model; "" means every input that requires grad."""
+    side: Literal["outputs", "inputs"] = "outputs"
     amount: Annotated[float, Meta(ge=-1e6, le=1e6, description="factor, or the bound of clip by value")] = 0.5
 
     def __post_init__(self) -> None:
@@ -33,9 +39,10 @@ class GradientHook(msgspec.Struct, frozen=True, kw_only=True):
 class Step(Row, frozen=True, array_like=True, gc=False):
     """One call of one node by the engine, or one stretch of forward run again by a checkpoint.
 
-    `node` is its index in `Replay.graph.nodes`; None for nodes made during backward (recomputation, create_graph).
-    `received` has one entry per input of the node, `returned` one per outgoing edge slot: indices into
-    `Replay.gradients`, None where nothing came or nothing was returned. `begun_s` counts from the start of backward.
+    `node` is its index in `Replay.graph.nodes`; None for nodes made during backward (a reentrant checkpoint's own
+    graph) or in a later forward whose graph differs. `received` has one entry per input of the node, `returned` one per
+    outgoing edge slot: indices into `Replay.gradients`, None where nothing came or nothing was returned. `begun_s`
+    counts from the start of its pass. Both times leave out what recording itself took.
     """
 
     number: int
@@ -51,13 +58,18 @@ class Step(Row, frozen=True, array_like=True, gc=False):
     """None when the node raised."""
     received: tuple[int | None, ...]
     returned: tuple[int | None, ...]
+    inside: int | None = None
+    """The step that was still running: the node that asked for recomputation, or whose backward ran an engine."""
+    operations: int = 0
+    """Of a recompute step: PyTorch functions called."""
 
 
 class Accumulation(Row, frozen=True, array_like=True, gc=False):
     """What one AccumulateGrad did to its leaf in one pass; `contributions` are the uses of the leaf, in arrival order.
 
-    A contribution is (step that returned it, output_nr). `before`, `after` are `.grad` as gradients' indices (None =
-    no gradient). `is_exact`: the contributions added in this order, then to `before`, are `.grad` bit for bit.
+    A contribution is (step that returned it, output_nr), or (-1, n) for the n-th root's own seed. `before`, `after` are
+    `.grad` as gradients' indices (None = no gradient). `is_exact`: the contributions added in this order, then to
+    `before`, are `.grad` bit for bit.
     """
 
     step: int
@@ -70,7 +82,7 @@ class Accumulation(Row, frozen=True, array_like=True, gc=False):
 
 
 class Pass(Row, frozen=True, array_like=True, gc=False):
-    """One call of backward(): its steps are first..last-1."""
+    """One call of backward(): its steps are first..last-1; `duration_s` is wall time, recording included."""
 
     number: int
     first: int
@@ -94,7 +106,8 @@ class HookCall(Row, frozen=True, array_like=True, gc=False):
 class Replay(Result, frozen=True, kw_only=True):
     """A recorded backward pass, in the engine's order.
 
-    The gradient on edge e of the graph is `returned[e.output_nr]` of the step of `e.source`.
+    The gradient on edge e of the graph is `returned[e.output_nr]` of the step of `e.source`. Equal indices into
+    `gradients` are one tensor (or one known to hold the same bits).
     """
 
     graph: Graph
