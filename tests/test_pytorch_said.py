@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engine.pytorch_said import PyTorchSaid, attempt, said
-from engine.runner.faults import torch_error
+from engine.runner.faults import error_text, torch_error
 
 FRAMES = (
     "\nException raised from wrap at /builds/c10/core/WrapDimMinimal.cpp:12 (most recent call first):"
@@ -51,3 +51,14 @@ def test_an_attempt_gives_the_value_or_the_words_and_lets_refusals_of_our_own_an
 
 def _no_memory():
     raise MemoryError
+
+
+def test_where_kernels_were_registered_is_cut_and_the_message_stays():
+    sparse = torch.ones(2, 2).to_sparse()
+    with pytest.raises(NotImplementedError) as caught:
+        torch.linalg.vector_norm(sparse)
+    assert "registered at" in str(caught.value)
+    text = error_text(caught.value)
+    assert text.startswith("Could not run 'aten::linalg_vector_norm' with arguments from the 'SparseCPU' backend.")
+    assert text.endswith("PythonDispatcher].")
+    assert "registered at" not in text

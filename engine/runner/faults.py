@@ -33,6 +33,7 @@ _CPP_FRAMES = re.compile(
     r"(?:\A|\n{1,2})(?:Exception raised from .*|C\+\+ CapturedTraceback:)"
     r"(?:\n(?:frame #\d+:|#\d+ |<omitting python frames>).*)*(?:\n\Z)?"
 )
+_DISPATCH_TABLE = re.compile(r"\n*(?:\n\w+: (?:fallthrough )?registered at .*)+\n?")
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,9 +188,12 @@ def is_memory_error(error: BaseException) -> bool:
 
 
 def error_text(error: BaseException) -> str:
-    """The original text without the C++ frames some of PyTorch's carry: addresses and paths, different every time."""
+    """The original text without what some of PyTorch's carry: C++ frames, and where every kernel was registered.
+
+    Both are addresses and paths, different on every machine.
+    """
     try:
-        return _CPP_FRAMES.sub("", str(error))
+        return _DISPATCH_TABLE.sub("", _CPP_FRAMES.sub("", str(error)))
     except BaseException as second:
         return f"(the text of this error could not be read: {type(second).__name__})"
 
