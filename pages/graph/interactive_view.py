@@ -16,7 +16,8 @@ from pages.graph.node_details import draw_selection
 from pages.graph.numbers_row import key_numbers
 from pages.graph.pictures import comparison, drawable, picture
 from pages.graph.table_view import draw_node_table
-from pages.graph.view_options import PICTURE_HEIGHT, current_view
+from pages.graph.view_options import current_view
+from pages.shared.detail import PICTURE_HEIGHT
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.link import (

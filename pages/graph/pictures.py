@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
 from functools import cached_property
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from engine import run
 from engine.figures.comparison import Compared, compare_graphs
@@ -15,34 +13,11 @@ from engine.figures.reveal import revealed
 from engine.figures.scene import Prepared, Scene, draw, encode_scene, prepare
 from engine.figures.view import GraphView
 from engine.graph.spec import GraphSpec
-
-T = TypeVar("T")
+from pages.shared.kept import Kept
 
 KEPT_NODES = 400_000
 """Graphs of together so many nodes stay prepared: four of 100,000, or every graph of a workshop."""
 KEPT_BYTES = 64 << 20
-
-
-class Kept(Generic[T]):
-    """Values by key, least recently used out first; the newest always stays. May be used from any thread."""
-
-    def __init__(self, capacity: int, weigh: Callable[[T], int]) -> None:
-        self._capacity, self._weigh = capacity, weigh
-        self._entries: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of `key`, made when it is not there; two who ask at once may both make it."""
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                return self._entries[key][0]
-        value = make()
-        with self._lock:
-            self._entries[key] = (value, self._weigh(value))
-            while len(self._entries) > 1 and sum(weight for _, weight in self._entries.values()) > self._capacity:
-                self._entries.popitem(last=False)
-        return value
 
 
 class Drawable:

@@ -7,16 +7,8 @@ from typing import get_args
 import streamlit as st
 
 from engine.figures.view import ColourBy, Direction, GraphView
+from pages.shared.detail import CEILING, DETAIL, READABLE, READABLE_AREA
 from pages.shared.link import forget_opened_groups, inside_group, look_inside, opened_groups
-
-PICTURE_HEIGHT = 540
-DETAIL = {"overview": 25, "balanced": 60, "detailed": 200, "up to 2,000": 2000}
-"""Boxes that open by themselves."""
-CEILING = 300
-"""Boxes that may be opened by hand, where not more open by themselves."""
-READABLE_AREA = (930, PICTURE_HEIGHT)
-"""Pixels of the picture in a window 1280 wide: what opens by itself stays readable there, except in full detail."""
-READABLE = ("overview", "balanced")
 
 
 def current_view() -> GraphView:
