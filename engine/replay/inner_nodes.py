@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from engine import recorded
+from engine.graph.recording import Recording
 from engine.replay.accumulation import LeafTensor
 from engine.replay.recorder import Recorder, Watched
 
@@ -29,24 +30,32 @@ class InnerNodes:
         self._leaf_name = leaf_name
         self._count = 0
 
-    def watch_behind(self, made: Any, module: str) -> None:
-        """Watch every node behind tensors an operation just made that is not watched yet."""
+    def watch_behind(self, tensors: Any, places: Recording) -> None:
+        """Watch every node behind the tensors an inner engine starts from that is not watched yet."""
         with self._recorder.not_counted():
-            for tensor in made if isinstance(made, (tuple, list)) else (made,):
+            for tensor in (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors):
                 if isinstance(tensor, torch.Tensor) and tensor.grad_fn is not None:
-                    self._watch(tensor.grad_fn, module)
+                    self._watch(tensor.grad_fn, places)
 
-    def _watch(self, start: Any, module: str) -> None:
+    def _watch(self, start: Any, places: Recording) -> None:
         found = [start] if self._number(start) is None else []
+        self._take(start)
         for node in found:
-            if self._count >= MOST_NODES:
-                self.left_out = True
-                return
+            for one, _ in node.next_functions:
+                if one is not None and self._number(one) is None and self._take(one):
+                    found.append(one)
+        for node in found:
+            self._recorder.watch(node, self._watched(node, places))
+
+    def _take(self, node: Any) -> bool:
+        """Give a node its number, unless there are too many already."""
+        if self._count >= MOST_NODES:
+            self.left_out = True
+            return False
+        if self._number(node) is None:
             self._count += 1
             node.metadata[_KEY] = (id(self), -self._count)
-            found += [one for one, _ in node.next_functions if one is not None and self._number(one) is None]
-        for node in found:
-            self._recorder.watch(node, self._watched(node, module))
+        return True
 
     def _number(self, node: Any) -> int | None:
         known = self._number_of_known(node)
@@ -55,7 +64,7 @@ class InnerNodes:
         owner, number = node.metadata.get(_KEY, (0, 0))
         return number if owner == id(self) else None
 
-    def _watched(self, node: Any, module: str) -> Watched:
+    def _watched(self, node: Any, places: Recording) -> Watched:
         number = self._number(node)
         assert number is not None
         following = [one for one, _ in node.next_functions]
@@ -65,7 +74,7 @@ class InnerNodes:
             number=number,
             node=None,
             name=node.name(),
-            module=module,
+            module=places.place_of(recorded.read_sequence_nr(node))[0],
             slots=len(following),
             to_leaves=[(slot, leaf) for slot, leaf in numbered if leaf is not None],
             leaf=LeafTensor(self._leaf_name(node.variable), node.variable) if _is_leaf(node) else None,

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from engine import recorded_replay
 from engine.graph.spec import PyTorchError
@@ -57,6 +58,7 @@ class Running:
     duration_s: float | None = None
     returned: tuple[int | None, ...] = ()
     operations: int = 0
+    is_in_mode: bool = False
 
 
 class Recorder:
@@ -67,6 +69,8 @@ class Recorder:
         self.accumulations = Accumulations(self.gradients)
         self.passes: list[Pass] = []
         self.left_out = 0
+        self.mode: TorchFunctionMode | None = None
+        """Sees the PyTorch functions that Python calls while a node runs."""
         self._steps: list[Running] = []
         self._most_steps = most_steps
         self._handles: list[Any] = []
@@ -170,12 +174,18 @@ class Recorder:
                 task = recorded_replay.graph_task_id()
                 self.accumulations.begin(task, watched.number, step.number, watched.leaf, gradients[0])
             self._running.setdefault(get_ident(), []).append(step)
+        if self.mode is not None:
+            # The engine gives every node the modes backward() was called with, so each puts ours on for itself.
+            self.mode.__enter__()  # type: ignore[no-untyped-call]
+            step.is_in_mode = True
 
     def _after(self, watched: Watched, returned: Sequence[Gradient], _: Sequence[Gradient]) -> None:
         step = self._leave(watched)
         if step is None:
             return
         step.duration_s = self.clock_s() - step.begun_s
+        if self.mode is not None and step.is_in_mode:
+            self.mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         with self.not_counted():
             if watched.leaf is not None:
                 self.accumulations.end(step.number)
