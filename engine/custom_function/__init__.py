@@ -1,0 +1,1 @@
+"""Custom autograd Functions: what their ctx keeps, what their backward gives, and whether gradcheck agrees and why."""
