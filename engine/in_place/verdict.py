@@ -1,0 +1,31 @@
+"""What became of a program, from what PyTorch said and from what its nodes hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from engine.in_place.results import SavedSlot, Verdict
+from engine.pytorch_said import PyTorchSaid
+
+MODIFIED = "has been modified by an inplace operation"
+
+
+def verdict_of(
+    error: PyTorchSaid | None,
+    in_backward: bool,
+    reached: Collection[SavedSlot],
+    probe: PyTorchSaid | None,
+) -> Verdict:
+    """`reached` are the slots that a backward (or the probe in its place) could read, as they were when it began."""
+    if error is not None:
+        return "breaks backward" if in_backward and MODIFIED in error.message else "raises"
+    if probe is not None and MODIFIED in probe.message:
+        return "would break backward"
+    return "wrong gradient" if any(slot.state == "overwritten" for slot in reached) else "runs"
+
+
+def breaking(verdict: Verdict, reached: Collection[SavedSlot]) -> tuple[SavedSlot, ...]:
+    """The slots that the verdict is about."""
+    wanted = {"breaks backward": "stale", "would break backward": "stale", "wrong gradient": "overwritten"}
+    state = wanted.get(verdict)
+    return tuple(slot for slot in reached if slot.state == state)
