@@ -143,6 +143,8 @@ _MEANINGS = (
     Meaning("claim_open", "not decided", "#6b4fa0", "#bba2f0", "question"),
     Meaning("claim_impossible", "could not run here", "#5d6b7c", "#93a1b3", "hourglass"),
     Meaning("claimed", "claimed range", "#0064a6", "#5aaef2", "span"),
+    Meaning("written", "written in place: version + 1", "#8a5620", "#d6a065", "arrow_up"),
+    Meaning("overwritten", "saved, then overwritten unnoticed", "#b03a7c", "#ee8fc1", "unequal"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
 
