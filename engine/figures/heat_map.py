@@ -19,6 +19,7 @@ from engine.summary import TensorSummary
 
 PRINTED_SIDE = 12
 LABEL_CHARACTERS = 18
+TITLE_CHARACTERS = 60
 MOST_MARKS = 400
 MOST_TICKS = 24
 CELL_PIXELS = 34
@@ -34,12 +35,13 @@ def heat_map(
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
     marked: Sequence[tuple[int, int]] = (),
+    note: str = "",
 ) -> go.Figure:
     """The matrix with its first row on top; `diverging` for signed values, else magnitudes from 0.
 
     Complex values are drawn by magnitude. `rows` and `columns` name indices, `marked` cells (row, column) get a frame.
     Zeros are flat grey, NaN and infinite cells carry the colour and cross of non-finite. A side over LARGEST_SIDE is
-    drawn as blocks, each by its element of largest magnitude, which the title then says.
+    drawn as blocks, each by its element of largest magnitude, which the title then says. `note` follows it, small.
     """
     matrix = as_matrix(np.asarray(values))
     signed = diverging and not np.iscomplexobj(matrix)
@@ -52,14 +54,14 @@ def heat_map(
     else:
         figure.add_annotation(text="no elements", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
     _name_axes(figure, drawn, rows, columns)
-    return _laid_out(figure, drawn, title, theme)
+    return _laid_out(figure, drawn, (title, note), theme)
 
 
 def summary_heat_map(summary: TensorSummary, theme: Theme, *, title: str) -> go.Figure:
     """The heat map of a summarised tensor: its values, or of a large one the largest magnitudes of its blocks."""
     by_blocks = summary.values is None and summary.block_map is not None
-    told = f"{title}: largest magnitude of each block" if by_blocks else title
-    return heat_map(summary_map(summary), theme, title=told, diverging=is_signed(summary))
+    note = "largest magnitude of each block" if by_blocks else ""
+    return heat_map(summary_map(summary), theme, title=title, diverging=is_signed(summary), note=note)
 
 
 def diverging_scale(theme: Theme) -> list[tuple[float, str]]:
@@ -213,17 +215,19 @@ def _ticks(ranges: Sequence[tuple[int, int]], names: Sequence[str]) -> dict[str,
     return {"tickmode": "array", "tickvals": list(shown), "ticktext": words}
 
 
-def _laid_out(figure: go.Figure, drawn: Reduced, title: str, theme: Theme) -> go.Figure:
+def _laid_out(figure: go.Figure, drawn: Reduced, words: tuple[str, str], theme: Theme) -> go.Figure:
     height = min(HEIGHTS[1], max(HEIGHTS[0], 90 + CELL_PIXELS * min(drawn.values.shape[0], PRINTED_SIDE)))
-    note = "" if not drawn.is_reduced else f" · drawn as blocks of {drawn.block_text}, each by its largest magnitude"
-    said = f'{label_text(title, 90)}<span style="color:{MUTED[theme]};font-size:11px">{note}</span>'
-    return styled(
-        figure,
-        height,
-        theme,
-        title={"text": said, "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.99, "yanchor": "top"},
-        margin={"l": 8, "r": 8, "t": 34, "b": 30},
-    )
+    notes = [words[1], f"blocks of {drawn.block_text}, each by its largest magnitude" if drawn.is_reduced else ""]
+    title = figure_title(words[0], " · ".join(note for note in notes if note), theme)
+    return styled(figure, height, theme, title=title, margin={"l": 8, "r": 8, "t": 48 if any(notes) else 34, "b": 30})
 
 
-__all__ = ["heat_map", "summary_heat_map", "summary_map"]
+def figure_title(title: str, note: str, theme: Theme) -> dict[str, Any]:
+    """Plotly's title at the left edge: one line, and below it a small one for the note."""
+    small = f'<br><span style="color:{MUTED[theme]};font-size:11px;font-weight:400">{label_text(note, 90)}</span>'
+    text = f'<span style="font-weight:600">{label_text(title, TITLE_CHARACTERS)}</span>{small if note else ""}'
+    font = {"size": 13, "color": TEXT[theme]}
+    return {"text": text, "font": font, "x": 0, "xref": "container", "xanchor": "left", "y": 0.985, "yanchor": "top"}
+
+
+__all__ = ["figure_title", "heat_map", "label_text", "summary_heat_map", "summary_map"]

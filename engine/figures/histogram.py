@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from engine.figures.arrays import array
 from engine.figures.chart_style import grid_colour, styled
-from engine.figures.heat_map import label_text
-from engine.figures.palette import MUTED, Theme, meaning
+from engine.figures.heat_map import figure_title, label_text
+from engine.figures.palette import Theme, meaning
 from engine.figures.units import format_count, format_significant
 from engine.summary import HISTOGRAM_BINS, TensorSummary
 
@@ -80,13 +80,12 @@ def histogram_of_counts(
     figure.update_xaxes(title=label_text(x_title, 60), gridcolor=grid_colour(theme), zeroline=False, nticks=7)
     figure.update_yaxes(type="log" if log_counts else "linear", gridcolor=grid_colour(theme), zeroline=False)
     figure.update_yaxes(title="elements", rangemode="tozero")
-    said = f'{label_text(title, 90)}<span style="color:{MUTED[theme]};font-size:11px">{label_text(note, 90)}</span>'
     return styled(
         figure,
         HEIGHT,
         theme,
-        title={"text": said, "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.99, "yanchor": "top"},
-        margin={"l": 8, "r": 8, "t": 34, "b": 44},
+        title=figure_title(title, note, theme),
+        margin={"l": 8, "r": 8, "t": 48 if note else 34, "b": 44},
         bargap=0,
     )
 
@@ -112,4 +111,4 @@ def summary_histogram(
 def _told(zeros: int, non_finite: int) -> str:
     parts = [f"{format_count(zeros)} exactly 0"] if zeros else []
     parts += [f"{format_count(non_finite)} not finite, not drawn"] if non_finite else []
-    return f" · {' · '.join(parts)}" if parts else ""
+    return " · ".join(parts)

@@ -101,12 +101,16 @@ class FiniteDifferenceSpec(Spec[Checked], frozen=True, kw_only=True):
     model: ModelSpec = ModelSpec()
     entries: Annotated[int, Meta(ge=1, le=9, description="per leaf: the largest, the smallest, the rest at random")] = 3
     log10_eps: Annotated[int, Meta(ge=-12, le=-1, description="step: 10 to this power")] = -5
-    rtol: Annotated[float, Meta(ge=0.0, le=1.0, description="relative error that still counts as agreement")] = 1e-4
+    log10_rtol: Annotated[int, Meta(ge=-12, le=0, description="relative error that still agrees: 10 to it")] = -4
     budget_s: Annotated[float, Meta(ge=0.1, le=40.0, description="no further entry is begun after it")] = 15.0
 
     @property
     def eps(self) -> float:
         return float(10.0**self.log10_eps)
+
+    @property
+    def rtol(self) -> float:
+        return float(10.0**self.log10_rtol)
 
 
 class AccumulationSpec(Spec[Accumulated], frozen=True, kw_only=True):
@@ -156,9 +160,9 @@ class ZeroGradSpec(Spec[Stepped], frozen=True, kw_only=True):
 
     model: ModelSpec = ModelSpec()
     optimizer: Literal["SGD", "Adam", "AdamW", "RMSprop"] = "AdamW"
-    learning_rate: Annotated[float, Meta(ge=0.0, le=10.0)] = 0.01
-    momentum: Annotated[float, Meta(ge=0.0, le=0.999, description="of SGD and RMSprop")] = 0.9
-    weight_decay: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.01
+    learning_rate: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.01
+    momentum: Annotated[float, Meta(ge=0.0, le=1.0, description="of SGD and RMSprop")] = 0.9
+    weight_decay: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.01
     backward_again: Annotated[bool, Meta(description="run backward between zero_grad and the second step")] = False
 
     limits: ClassVar[Limits] = Limits()
