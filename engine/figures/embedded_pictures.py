@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 
-from engine.figures.index import index_of
+from engine.figures.index import GraphIndex, index_of
 from engine.figures.node_facts import SLOT_COLUMNS, NodeFacts, node_facts, node_word
+from engine.figures.replay_scene import with_scale
+from engine.figures.replay_track import ReplayTrack
 from engine.figures.scene import Prepared, Scene, draw, encode_scene
 from engine.figures.units import format_bytes
 from engine.figures.view import GraphView
@@ -50,14 +52,19 @@ class Embedded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def embed(
-    prepared: Prepared, view: GraphView, scene: Scene, leaves: Sequence[Leaf] = (), limits: Limits | None = None
+    prepared: Prepared,
+    view: GraphView,
+    scene: Scene,
+    leaves: Sequence[Leaf] = (),
+    limits: Limits | None = None,
+    track: ReplayTrack | None = None,
 ) -> Embedded:
     """`scene` is `prepared` drawn as `view`. The same input gives the same bytes."""
     limits = limits or Limits()
     scenes, left_out = _insides(prepared, view, scene, limits)
     kinds = {leaf.name: leaf.kind for leaf in leaves}
     index = index_of(prepared.graph, prepared.folded, prepared.names, kinds, prepared.marking.own)
-    pictures, inside, kept = [compressed(encode_scene(scene, index))], {}, [scene]
+    pictures, inside, kept = [compressed(_first(scene, index, track))], {}, [scene]
     size = len(pictures[0])
     for address, drawn in scenes.items():
         # What is the same in every picture is taken from the first one.
@@ -71,6 +78,11 @@ def embed(
         kept.append(drawn)
     facts = compressed(msgspec.json.encode(_facts(prepared, kept, leaves)))
     return Embedded(pictures=tuple(pictures), inside=inside, facts=facts, left_out=left_out)
+
+
+def _first(scene: Scene, index: GraphIndex, track: ReplayTrack | None) -> bytes:
+    """The picture that has what all others take from it."""
+    return encode_scene(scene if track is None else with_scale(scene, track), index, track)
 
 
 def compressed(content: bytes) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from engine.figures.embedded_pictures import Embedded, Limits, embed
 from engine.figures.export import totals
+from engine.figures.replay_track import ReplayTrack
 from engine.figures.scene import Prepared, draw
 from engine.figures.svg import safe
 from engine.figures.units import shorten
@@ -43,6 +44,7 @@ def interactive_html(
     *,
     title: str,
     leaves: Sequence[Leaf] = (),
+    track: ReplayTrack | None = None,
     numbers: Sequence[tuple[str, str]] | None = None,
     spec: str = "",
     script: str = "",
@@ -50,11 +52,12 @@ def interactive_html(
 ) -> str:
     """The picture of a prepared graph as `view` shows it, with the inside of its groups as far as `limits` allow.
 
-    `leaves` add gradient norms to the facts; `numbers` are names and values (`totals` unless given), `spec` and
-    `script` settings and code, shown as text. ValueError when `canvas` has not one entry point.
+    `leaves` add gradient norms to the facts, with `track` the file plays a recorded backward pass. `numbers` are names
+    and values (`totals` unless given), `spec` and `script` settings and code, shown as text. ValueError when `canvas`
+    has not one entry point.
     """
     scene = draw(prepared, view)
-    embedded = embed(prepared, view, scene, leaves, limits)
+    embedded = embed(prepared, view, scene, leaves, limits, track)
     said = {
         "title": shorten(title, 200),
         "numbers": tuple(totals(prepared.marking.own) if numbers is None else numbers),

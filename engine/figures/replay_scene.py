@@ -18,7 +18,9 @@ MEANINGS = {Flow.ZERO: "zero_gradient", Flow.NON_FINITE: "non_finite"}
 def with_scale(scene: Scene, track: ReplayTrack) -> Scene:
     """`scene` whose legend starts with the scale of the track and has the marks of gradients that are on no scale."""
     shades = tuple(
-        Colour(f"flow{number}", WORDS, one.light, one.light, one.dark, one.dark, MARKS["square"], False, WORDS, one.stop)
+        Colour(
+            f"flow{number}", WORDS, one.light, one.light, one.dark, one.dark, MARKS["square"], False, WORDS, one.stop
+        )
         for number, one in enumerate(track.scale)
     )
     first = len(scene.colours)

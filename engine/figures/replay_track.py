@@ -124,15 +124,18 @@ def _step_columns(replay: Replay, tables: dict[str, tuple[str, ...]]) -> dict[st
 
 
 def _places(steps: Sequence[Step]) -> list[int]:
-    """The node each step lights: its own; of what runs a forward again, the node whose backward asked for it."""
+    """The node each step lights: its own; of what ran inside of another step's backward, the one of that step."""
     places = [-1 if step.node is None else step.node for step in steps]
     for number in (number for number, place in enumerate(places) if place < 0):
-        places[number] = _asking(steps, number)
+        around = steps[number]
+        while around.node is None and around.inside is not None:
+            around = steps[around.inside]
+        places[number] = _nearest(steps, number) if around.node is None else around.node
     return places
 
 
-def _asking(steps: Sequence[Step], number: int) -> int:
-    """The nearest node of the same pass inside of the module that ran again: later ones first, else earlier ones."""
+def _nearest(steps: Sequence[Step], number: int) -> int:
+    """The nearest node of the same pass inside of the module of this step: later ones first, else earlier ones."""
     step = steps[number]
 
     def inside(other: Step) -> bool:

@@ -69,7 +69,7 @@ def received_words(replay: Replay, step: Step) -> str:
 
 
 def step_notes(replay: Replay) -> dict[int, str]:
-    """By number of the step, what is special about it: accumulation, hooks that ran before it, recomputation, errors."""
+    """By number of the step, what is special about it: accumulation, hooks before it, recomputation, errors."""
     notes: dict[int, list[str]] = {}
     for step in replay.steps:
         if step.kind == "recompute":

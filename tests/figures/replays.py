@@ -37,7 +37,7 @@ def summary(values: Sequence[float] | float, shape: tuple[int, ...] | None = Non
 
 
 def engine_order(graph: Graph) -> list[int]:
-    """Nodes that the roots reach, every one after all that send it a gradient; of those ready, the smallest id first."""
+    """Nodes that the roots reach, each after all that send it a gradient; of those ready, the smallest id first."""
     reached, waiting = {root.node for root in graph.roots if root.node is not None}, []
     waiting = sorted(reached)
     while waiting:
@@ -74,7 +74,7 @@ def played(
     steps: list[Step] = []
     accumulations, made = [], []
     kept: dict[int, int] = {}
-    for number in range(1, passes + 1):
+    for number in range(passes):
         first = len(steps)
         arrived: dict[int, list[tuple[int, int, int]]] = {}
         for at in engine_order(graph):
@@ -101,7 +101,7 @@ def played(
             steps.append(
                 Step(place, number, kind, at, node.name, node.module, 0, place * 1e-5, 5e-6, received, tuple(returned))
             )
-        error = errors[number - 1] if number <= len(errors) else None
+        error = errors[number] if number < len(errors) else None
         made.append(Pass(number, first, len(steps), 1e-3, error))
     return Replay(
         graph=graph,

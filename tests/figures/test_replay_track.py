@@ -97,7 +97,7 @@ def test_a_step_that_raised_sent_nothing_along_its_edges():
 
 def test_a_recomputation_lights_the_node_that_asked_for_it():
     replay = played(linear_relu())
-    again = Step(0, 1, "recompute", None, "Linear", "lin", 0, 0.0, 1e-6, (), ())
+    again = Step(0, 0, "recompute", None, "Linear", "lin", 0, 0.0, 1e-6, (), ())
     moved = tuple(msgspec.structs.replace(step, number=step.number + 1) for step in replay.steps)
     one = msgspec.structs.replace(replay.passes[0], last=len(moved) + 1)
     track = replay_track(msgspec.structs.replace(replay, steps=(again, *moved), passes=(one,)))

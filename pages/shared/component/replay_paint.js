@@ -2,7 +2,7 @@
 
 const VEIL = 0.66;
 const LAST = [0, 1, 0, 2]; // order of painting, by flow
-const THICK = [1.6, 2, 2.5, 3, 3.6]; // of a wire, by step of the scale of norms: colour never stands alone
+const THICK = [1.8, 2.4, 3, 3.7, 4.5]; // of a wire, by step of the scale of norms: colour never stands alone
 
 class ReplayPaint {
   constructor(view) {

@@ -26,7 +26,7 @@ function stepWords(replay) {
   const said = (name) => tables[name][columns[`step_${name}`][step]];
   const took = columns.step_took[step];
   const parts = [
-    passes.length > 1 ? `pass ${columns.step_pass[step]} of ${passes.length}` : "",
+    passes.length > 1 ? `pass ${columns.step_pass[step] + 1} of ${passes.length}` : "",
     `step ${counted(step + 1)} of ${counted(count)}`,
     said("name").replaceAll("torch::autograd::", ""),
     said("module"),
