@@ -30,6 +30,9 @@ class Listening:
 
         self.function = cast(type[Function], type(kind.__name__, (kind,), {"backward": staticmethod(backward)}))
 
+    def forget(self) -> None:
+        self.received = ()
+
 
 def describe_call(spec: CustomFunctionSpec, made: Made) -> Call:
     """Everything about one call with ones * grad_output going in from above; PyTorch's errors are fields."""
@@ -88,7 +91,7 @@ def _arrives(made: Made, listening: Listening | None, inputs: Tensors) -> tuple[
     """What backward receives when only the first output was used."""
     if listening is None:
         return ()
-    listening.received = ()
+    listening.forget()
     outputs = made.call(*inputs)
     leaves = [one for one in inputs if one.requires_grad]
     attempt(lambda: torch.autograd.grad(outputs[0], leaves, torch.ones_like(outputs[0]), allow_unused=True))
@@ -168,7 +171,6 @@ def _node_names(outputs: Tensors) -> tuple[str, ...]:
     """Names of the nodes behind the outputs, nearest first."""
     waiting = [one.grad_fn for one in outputs if one.grad_fn is not None]
     seen: dict[Any, str] = {}
-    node: Any
     while waiting and len(seen) < MOST_NODES:
         node = waiting.pop(0)
         if node not in seen:

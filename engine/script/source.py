@@ -20,9 +20,9 @@ class SourceText:
 
 
 @lru_cache
-def class_source(module: str, name: str) -> SourceText:
-    """Class `name` of engine/models/`module`.py with the classes, functions and constants it refers to."""
-    text = resources.files("engine.models").joinpath(f"{module}.py").read_text(encoding="utf-8")
+def class_source(module: str, name: str, package: str = "engine.models") -> SourceText:
+    """Class `name` of `module`.py of `package` with the classes, functions and constants it refers to."""
+    text = resources.files(package).joinpath(f"{module}.py").read_text(encoding="utf-8")
     tree = ast.parse(text)
     defined = {_name_of(node): node for node in tree.body if _name_of(node)}
     needed = closure({name}, defined)
