@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import plotly.graph_objects as go
 
 from engine.figures.chart_style import grid_colour, styled
@@ -16,7 +18,6 @@ VERDICTS = {
     "differs": ("wrong", "star"),
     "not finite": ("non_finite", "x"),
 }
-LEAST = 1e-18
 HEIGHT = 400
 
 
@@ -24,42 +25,48 @@ def finite_chart(outcome: Checked, theme: Theme, rtol: float) -> go.Figure:
     """|gradient - quotient| over |gradient|, both logarithmic; what lies below the dashed line agrees."""
     figure = go.Figure()
     own = [entry for entry in outcome.entries if entry.own_numeric != entry.numeric]
-    _add(
-        figure, own, [abs(e.gradient - e.own_numeric) for e in own], "in the model's dtype", "circle-open", MUTED[theme]
-    )
+    left = _least([abs(entry.exact) for entry in outcome.entries])
+    low = _least([entry.error for entry in outcome.entries])
+    apart = [abs(entry.gradient - entry.own_numeric) for entry in own]
+    _add(figure, own, apart, (left, low), ("in the model's dtype", "circle-open", MUTED[theme]))
     for verdict, (key, symbol) in VERDICTS.items():
         found = [entry for entry in outcome.entries if entry.verdict == verdict]
-        _add(figure, found, [entry.error for entry in found], verdict, symbol, meaning(key).accent(theme))
-    sizes = [max(abs(entry.exact), LEAST) for entry in outcome.entries]
-    ends = [min(sizes), max(sizes)]
+        errors = [entry.error for entry in found]
+        _add(figure, found, errors, (left, low), (verdict, symbol, meaning(key).accent(theme)))
+    sizes = [max(abs(entry.exact), left) for entry in outcome.entries if math.isfinite(entry.exact)] or [left]
     figure.add_scatter(
-        x=ends,
-        y=[outcome.tolerance + rtol * end for end in ends],
+        x=[min(sizes), max(sizes)],
+        y=[outcome.tolerance + rtol * end for end in (min(sizes), max(sizes))],
         mode="lines",
         line={"dash": "dash", "color": MUTED[theme], "width": 1.5},
         name="allowed",
         hoverinfo="skip",
     )
-    grid = {
-        "type": "log",
-        "gridcolor": grid_colour(theme),
-        "zeroline": False,
-        "exponentformat": "e",
-        "automargin": True,
-    }
-    figure.update_xaxes(title="|gradient| in float64 (exact zeros at the left edge)", **grid)
-    figure.update_yaxes(title="|gradient − quotient|", **grid)
+    grid = {"type": "log", "gridcolor": grid_colour(theme), "zeroline": False, "exponentformat": "e"}
+    figure.update_xaxes(title="|gradient| in float64 (zeros at the left edge)", automargin=True, **grid)
+    figure.update_yaxes(title="|gradient − quotient|", automargin=True, **grid)
     return styled(figure, HEIGHT, theme)
 
 
+def _least(values: list[float]) -> float:
+    """Where zeros are drawn: a power of ten below every positive value."""
+    positive = [value for value in values if value > 0 and math.isfinite(value)]
+    return float(10.0 ** (math.floor(math.log10(min(positive))) - 1)) if positive else 1e-12
+
+
 def _add(
-    figure: go.Figure, entries: list[CheckedEntry], errors: list[float], name: str, symbol: str, colour: str
+    figure: go.Figure,
+    entries: list[CheckedEntry],
+    errors: list[float],
+    corner: tuple[float, float],
+    look: tuple[str, str, str],
 ) -> None:
     if not entries:
         return
+    name, symbol, colour = look
     figure.add_scatter(
-        x=[max(abs(entry.exact), LEAST) for entry in entries],
-        y=[max(error, LEAST) for error in errors],
+        x=[max(abs(entry.exact), corner[0]) for entry in entries],
+        y=[max(error, corner[1]) for error in errors],
         mode="markers",
         name=name,
         marker={"symbol": symbol, "size": 9, "color": colour, "line": {"width": 1.2, "color": colour}},

@@ -219,7 +219,7 @@ def _laid_out(figure: go.Figure, drawn: Reduced, words: tuple[str, str], theme: 
     height = min(HEIGHTS[1], max(HEIGHTS[0], 90 + CELL_PIXELS * min(drawn.values.shape[0], PRINTED_SIDE)))
     notes = [words[1], f"blocks of {drawn.block_text}, each by its largest magnitude" if drawn.is_reduced else ""]
     title = figure_title(words[0], " · ".join(note for note in notes if note), theme)
-    return styled(figure, height, theme, title=title, margin={"l": 8, "r": 8, "t": 48 if any(notes) else 34, "b": 30})
+    return styled(figure, height, theme, title=title, margin={"l": 8, "r": 8, "t": 56 if any(notes) else 40, "b": 30})
 
 
 def figure_title(title: str, note: str, theme: Theme) -> dict[str, Any]:
@@ -227,7 +227,8 @@ def figure_title(title: str, note: str, theme: Theme) -> dict[str, Any]:
     small = f'<br><span style="color:{MUTED[theme]};font-size:11px;font-weight:400">{label_text(note, 90)}</span>'
     text = f'<span style="font-weight:600">{label_text(title, TITLE_CHARACTERS)}</span>{small if note else ""}'
     font = {"size": 13, "color": TEXT[theme]}
-    return {"text": text, "font": font, "x": 0, "xref": "container", "xanchor": "left", "y": 0.985, "yanchor": "top"}
+    place = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
+    return {"text": text, "font": font, "pad": {"t": 14, "l": 4}, **place}
 
 
 __all__ = ["figure_title", "heat_map", "label_text", "summary_heat_map", "summary_map"]

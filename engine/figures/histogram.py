@@ -85,7 +85,7 @@ def histogram_of_counts(
         HEIGHT,
         theme,
         title=figure_title(title, note, theme),
-        margin={"l": 8, "r": 8, "t": 48 if note else 34, "b": 44},
+        margin={"l": 8, "r": 8, "t": 56 if note else 40, "b": 44},
         bargap=0,
     )
 

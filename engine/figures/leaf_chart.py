@@ -16,6 +16,7 @@ from engine.figures.units import format_significant
 
 HEIGHT = 400
 MOST_LABELS = 36
+DODGE = 0.14
 LABEL = 26
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 PATHS = {"circle": "M0 -5A5 5 0 1 1 -.01 -5Z", "diamond": "M0 -6L6 0L0 6L-6 0Z", "square": "M-4.5 -4.5H4.5V4.5H-4.5Z"}
@@ -93,32 +94,41 @@ def leaf_chart(
     """Marks per leaf; customdata of each is the leaf's number. `lines` are values to draw across, with their label."""
     figure, scale = go.Figure(), log_scale([*series, Series("", 0, tuple(value for value, _ in lines))])
     for number, one in enumerate(series):
-        _add_series(figure, names, one, SYMBOLS[number % len(SYMBOLS)], scale, theme)
+        _add_series(figure, names, one, (number, len(series)), scale, theme)
     _add_states(figure, names, series, scale, theme)
     if selected is not None and 0 <= selected < len(names):
         figure.add_vline(x=selected, line={"color": TEXT[theme], "width": 1, "dash": "dot"}, layer="below")
     for value, label in lines:
-        at = scale.place(value)
-        figure.add_hline(y=at, line={"color": MUTED[theme], "width": 1.2, "dash": "dash"}, layer="below")
-        text = {"text": label_text(label, 60), "font": {"size": 11, "color": MUTED[theme]}, "showarrow": False}
-        figure.add_annotation(x=1, xref="paper", xanchor="right", y=at, yanchor="bottom", **text)
+        figure.add_scatter(
+            x=[-0.6, len(names) - 0.4],
+            y=[scale.place(value)] * 2,
+            mode="lines",
+            name=label_text(label, 60),
+            line={"color": MUTED[theme], "width": 1.2, "dash": "dash"},
+            hoverinfo="skip",
+        )
     _name_axes(figure, names, scale, y_title, theme)
     return styled(figure, height, theme, margin={"l": 8, "r": 12, "t": 30, "b": 8}, hovermode="closest")
 
 
+def beside(number: int, place: tuple[int, int]) -> float:
+    """Where leaf `number` stands for one series of several (which, of how many): side by side, so none is hidden."""
+    return number + (place[0] - (place[1] - 1) / 2) * DODGE
+
+
 def _add_series(
-    figure: go.Figure, names: Sequence[str], one: Series, symbol: str, scale: LogScale, theme: Theme
+    figure: go.Figure, names: Sequence[str], one: Series, place: tuple[int, int], scale: LogScale, theme: Theme
 ) -> None:
     here = [number for number, value in enumerate(one.values) if not state_of(value)]
-    words = [_words(names, one, number) for number in here]
+    symbol = SYMBOLS[place[0] % len(SYMBOLS)]
     figure.add_scatter(
-        x=here,
+        x=[beside(number, place) for number in here],
         y=[scale.place(one.values[number]) for number in here],
         mode="markers",
         name=label_text(one.label, 60),
         marker={"symbol": symbol, "size": 9, "color": one.accent(theme), "line": {"width": 0}},
         customdata=[[number] for number in here],
-        text=words,
+        text=[_words(names, one, number) for number in here],
         hovertemplate="%{text}<extra></extra>",
     )
 
@@ -128,17 +138,22 @@ def _add_states(
 ) -> None:
     labels = {"zero": "exactly 0", "none": "none", "bad": "not finite"}
     for state, (key, symbol) in STATES.items():
-        found = [(n, one) for one in series for n, value in enumerate(one.values) if state_of(value) == state]
+        found = [
+            (number, (which, len(series)), one)
+            for which, one in enumerate(series)
+            for number, value in enumerate(one.values)
+            if state_of(value) == state
+        ]
         if found:
             colour = PALETTE[key].accent(theme)
             figure.add_scatter(
-                x=[number for number, _ in found],
+                x=[beside(number, place) for number, place, _ in found],
                 y=[scale.ceiling if state == "bad" else scale.floor] * len(found),
                 mode="markers",
                 name=labels[state],
                 marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 2, "color": colour}},
-                customdata=[[number] for number, _ in found],
-                text=[_words(names, one, number) for number, one in found],
+                customdata=[[number] for number, _, _ in found],
+                text=[_words(names, one, number) for number, _, one in found],
                 hovertemplate="%{text}<extra></extra>",
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.figures.leaf_chart import PATHS, STATES, SYMBOLS, LogScale, Series, log_scale, power_text, state_of
+from engine.figures.leaf_chart import PATHS, STATES, SYMBOLS, LogScale, Series, beside, log_scale, power_text, state_of
 from engine.figures.palette import BACKGROUND, LINE, MUTED, PALETTE, TEXT, Theme
 from engine.figures.svg import FONT, safe
 from engine.figures.units import shorten
@@ -23,7 +23,7 @@ def leaf_chart_svg(names: Sequence[str], series: Sequence[Series], theme: Theme,
     body = [_text(24, 32, shorten(title, 90), TEXT[theme], 17, weight=700), *_legend(series, theme)]
     body += _axes(names, scale, width, y_title, theme)
     for number, one in enumerate(series):
-        body += _marks(one, SYMBOLS[number % len(SYMBOLS)], scale, len(names), width, theme)
+        body += _marks(one, (number, len(series)), scale, len(names), width, theme)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
@@ -36,7 +36,7 @@ def leaf_chart_svg(names: Sequence[str], series: Sequence[Series], theme: Theme,
     )
 
 
-def _x(number: int, leaves: int, width: int) -> float:
+def _x(number: float, leaves: int, width: int) -> float:
     return LEFT + 16 + (width - LEFT - 48) * ((number + 0.5) / max(leaves, 1))
 
 
@@ -68,13 +68,13 @@ def _axes(names: Sequence[str], scale: LogScale, width: int, y_title: str, theme
     return parts
 
 
-def _marks(one: Series, symbol: str, scale: LogScale, leaves: int, width: int, theme: Theme) -> list[str]:
+def _marks(one: Series, place: tuple[int, int], scale: LogScale, leaves: int, width: int, theme: Theme) -> list[str]:
     parts = []
     for number, value in enumerate(one.values):
         state = state_of(value)
-        path = STATE_PATHS[state] if state else PATHS[symbol]
+        path = STATE_PATHS[state] if state else PATHS[SYMBOLS[place[0] % len(SYMBOLS)]]
         colour = PALETTE[STATES[state][0]].accent(theme) if state else one.accent(theme)
-        parts.append(_mark(path, _x(number, leaves, width), _y(scale.place(value), scale), colour))
+        parts.append(_mark(path, _x(beside(number, place), leaves, width), _y(scale.place(value), scale), colour))
     return parts
 
 

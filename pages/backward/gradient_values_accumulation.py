@@ -11,7 +11,7 @@ from engine.gradients.results import Accumulated, Distance
 from engine.gradients.spec import AccumulationSpec
 from pages.backward.gradient_values_chart import draw_leaf_chart
 from pages.backward.gradient_values_two_runs import draw_distance
-from pages.backward.gradient_values_words import draw_run_error, table_height
+from pages.backward.gradient_values_words import draw_run_error, draw_table
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 
 TABS = ("Chosen leaf", "Every leaf", "How to read this")
@@ -80,7 +80,7 @@ def draw_accumulation(spec: AccumulationSpec, outcome: Accumulated, before: Accu
     if every.open:
         with every:
             table = accumulation_table(outcome)
-            st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+            draw_table(table)
     if explanation.open:
         with explanation:
             st.markdown(HOW_TO_READ)

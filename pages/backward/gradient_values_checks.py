@@ -9,7 +9,7 @@ from engine.figures.finite_chart import finite_chart
 from engine.figures.units import format_count, format_significant
 from engine.gradients.results import Checked, CheckedEntry
 from engine.gradients.spec import FiniteDifferenceSpec
-from pages.backward.gradient_values_words import draw_run_error, table_height
+from pages.backward.gradient_values_words import draw_run_error, draw_table
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
 
@@ -68,7 +68,7 @@ def draw_checks(spec: FiniteDifferenceSpec, outcome: Checked, before: Checked | 
     if every.open and outcome.entries:
         with every:
             table = check_table(outcome)
-            st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+            draw_table(table)
             st.caption(f"Agreement allows roundoff of {format_significant(outcome.tolerance)} (estimated) beside rtol.")
     if why.open:
         with why:

@@ -11,7 +11,7 @@ from engine.figures.units import format_significant
 from engine.gradients.results import Clipped, ClippedRow
 from engine.gradients.spec import ClippingSpec
 from pages.backward.gradient_values_chart import draw_leaf_chart
-from pages.backward.gradient_values_words import cosine_words, draw_run_error, table_height
+from pages.backward.gradient_values_words import cosine_words, draw_run_error, draw_table
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pytorch_words import draw_said
 from pages.shared.theme import shown_theme
@@ -70,7 +70,7 @@ def draw_clipping(spec: ClippingSpec, outcome: Clipped, before: Clipped | None) 
     if every.open:
         with every:
             table = clipping_table(outcome)
-            st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+            draw_table(table)
     if explanation.open:
         with explanation:
             st.markdown(HOW_TO_READ)

@@ -48,8 +48,9 @@ LABELS = {
     "entries": "entries per leaf",
     "log10_eps": "eps = 10^",
     "log10_rtol": "rtol = 10^",
-    "poison": "first element becomes",
+    "poison": "spoil with",
 }
+WIDTHS = {"against": 190, "error_if_nonfinite": 180, "backward_again": 160, "norm_type": 90}
 HIDDEN_CHOICE = "given"
 """Of `against`: not chosen by hand, but asked for by the values section when a run is pinned."""
 
@@ -74,7 +75,7 @@ def draw_controls(section: str) -> None:
     names = FIELDS[section]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="gradients-controls"):
         for name in names:
-            with st.container(width=190 if name in ("against", "error_if_nonfinite", "backward_again") else 142):
+            with st.container(width=WIDTHS.get(name, 132)):
                 _draw(KINDS[section], name, _key(section, name))
         if section == "Values":
             st.segmented_control(

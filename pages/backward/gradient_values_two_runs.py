@@ -15,7 +15,7 @@ from engine.figures.units import format_significant
 from engine.gradients.results import Differences, Distance
 from engine.gradients.spec import DifferenceSpec, GradientsSpec
 from pages.backward.gradient_values_chart import draw_leaf_chart
-from pages.backward.gradient_values_words import cosine_words, draw_run_error, table_height
+from pages.backward.gradient_values_words import cosine_words, draw_run_error, draw_table
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pin import code_text
 from pages.shared.theme import shown_theme
@@ -48,7 +48,9 @@ def difference_numbers(outcome: Differences) -> tuple[KeyNumber, ...]:
     none = "nothing to compare"
     told = bool(compared)
     return (
-        KeyNumber("Cosine", whole.cosine if told else None, "", "both runs' `.grad` of all leaves as one vector", none),
+        KeyNumber(
+            "1 − cosine", _gap(whole) if told else None, "", "both runs' `.grad` of all leaves as one vector", none
+        ),
         KeyNumber("Relative", whole.relative if told else None, "", "`(b - a).norm() / a.norm()` in float64", none),
         KeyNumber("Max |B − A|", whole.max_abs if told else None, "", "`(b - a).abs().max()` in float64", none),
         KeyNumber("Identical", sum(row.identical for row in compared), "count", "leaves whose `.grad` has equal bits"),
@@ -75,7 +77,7 @@ def draw_two_runs(spec: DifferenceSpec, outcome: Differences, before: Difference
     if every.open:
         with every:
             table = difference_table(outcome)
-            st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+            draw_table(table)
     if explanation.open:
         with explanation:
             st.markdown(HOW_TO_READ)

@@ -16,7 +16,7 @@ from engine.gradients.spec import DifferenceSpec, GradientsSpec
 from engine.summary import TensorSummary
 from pages.backward.gradient_values_chart import draw_leaf_chart
 from pages.backward.gradient_values_controls import QUANTITIES, QUANTITY
-from pages.backward.gradient_values_words import draw_run_error, table_height
+from pages.backward.gradient_values_words import draw_run_error, draw_table
 from pages.shared.jobs import compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
@@ -144,7 +144,7 @@ def _draw_table(spec: GradientsSpec, outcome: Gradients, pinned: GradientsSpec |
         asked = DifferenceSpec(model=pinned.model, against="given", other=spec.model)
         differences = compute_beside(asked, "A and this run together", slot="together")
     table = value_table(spec, outcome, differences)
-    st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+    draw_table(table)
     if differences is None:
         st.caption("Pin a run as A and change a toggle: cosine and difference to A's gradient join the table.")
 

@@ -10,7 +10,7 @@ from engine.figures.units import format_significant
 from engine.gradients.results import Step, Stepped, Way
 from engine.gradients.spec import ZeroGradSpec
 from pages.backward.gradient_values_chart import draw_leaf_chart
-from pages.backward.gradient_values_words import draw_run_error, table_height
+from pages.backward.gradient_values_words import draw_run_error, draw_table
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.pytorch_words import draw_said
 
@@ -74,7 +74,7 @@ def draw_zero_grad(spec: ZeroGradSpec, outcome: Stepped, before: Stepped | None)
     if every.open:
         with every:
             table = step_table(outcome)
-            st.dataframe(table, hide_index=True, width="stretch", height=table_height(len(table), 460))
+            draw_table(table)
     if explanation.open:
         with explanation:
             st.markdown(HOW_TO_READ)
