@@ -19,6 +19,7 @@ BOARD_LABELS = {first_upper(kind) for kind in (*KINDS, "not run")}
 QUICK: tuple[Case, ...] = (
     ("graph/01_autograd_graph", {}, "batch", 8),
     ("tensors/04_broadcasting", {}, "broadcast.dtype.a", "float64"),
+    ("backward/04_higher_order", {}, "higher.function", "sin(x)"),
 )
 SLOW: tuple[Case, ...] = (
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),

@@ -1,0 +1,69 @@
+"""The section on the article's hvp: its code and the corrected one side by side, in every situation."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from engine.figures.units import format_significant
+from engine.higher_order.results import Article, Tried
+from engine.higher_order.spec import ArticleSpec
+from engine.pytorch_said import PyTorchSaid
+from engine.script.higher_order_article import CORRECTED, LITERAL
+from pages.backward.higher_order_numbers import numbers_of
+from pages.shared.key_numbers import draw_key_numbers
+
+CODE_HEIGHT = 280
+
+
+def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, Article] | None) -> None:
+    """Both functions with what they gave here, then the table of all situations."""
+    one = found.of(spec.situation)
+    st.markdown(f"**{one.situation}**: {one.why}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("As the article has it")
+        st.code(LITERAL, language="python", height=CODE_HEIGHT)
+        _draw_outcome(one.error, one.distance)
+    with right:
+        st.markdown("Corrected")
+        st.code(CORRECTED, language="python", height=CODE_HEIGHT)
+        _draw_outcome(one.corrected_error, one.corrected_distance)
+    draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
+    every, gradients = st.tabs(["Every situation", "The gradients here"], key="article.details", on_change="rerun")
+    if every.open:
+        every.dataframe(situation_rows(found), hide_index=True, width="stretch")
+    if gradients.open:
+        gradients.code("\n".join(one.strides), language=None)
+        gradients.caption("`view(-1)` needs strides that one step can walk; `reshape(-1)` copies where they are not.")
+
+
+def _draw_outcome(error: PyTorchSaid | None, distance: float | None) -> None:
+    if error is not None:
+        st.error(f"Raises {error.type}", icon=":material/block:")
+        st.code(error.message, language=None, wrap_lines=True)
+    elif distance is not None:
+        off = format_significant(distance)
+        st.success(f"Right: off the full Hessian @ v by {off} at most", icon=":material/check:")
+
+
+def situation_rows(found: Article) -> pd.DataFrame:
+    """One row per situation: what either function did."""
+    return pd.DataFrame(
+        {
+            "situation": [one.situation for one in found.tried],
+            "article": [_outcome(one.error, one.distance) for one in found.tried],
+            "corrected": [_outcome(one.corrected_error, one.corrected_distance) for one in found.tried],
+            "why": [_plain(one) for one in found.tried],
+        }
+    )
+
+
+def _outcome(error: PyTorchSaid | None, distance: float | None) -> str:
+    if error is not None:
+        return f"{error.type}: {error.message}"
+    return "" if distance is None else f"right, off by {format_significant(distance)}"
+
+
+def _plain(one: Tried) -> str:
+    return one.why.replace("`", "")

@@ -1,0 +1,152 @@
+"""The section on derivatives: their curves, the graph that each order records, and what other arguments give."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from engine import run
+from engine.figures.higher_order_charts import TITLES, derivative_chart, node_chart
+from engine.figures.index import index_of
+from engine.figures.scene import Scene, draw, encode_scene, prepare
+from engine.figures.units import format_significant
+from engine.figures.view import GraphView
+from engine.higher_order.results import Derivatives, Order, Setting
+from engine.higher_order.spec import DerivativeSpec
+from pages.backward.higher_order_numbers import numbers_of
+from pages.shared.fields import common_arguments
+from pages.shared.graph_component import show_graph
+from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.pytorch_words import draw_said
+from pages.shared.theme import shown_theme
+
+PICTURE, SHOWN_ORDER = "higher.picture", "higher.shown"
+PICTURES = ("Curves", "Recorded graph")
+GRAPH_HEIGHT = 430
+CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
+VIEW = GraphView(maximum_boxes=200, fold_leaves=True)
+TABS = ("Every order", "Other arguments", "How to read this")
+HOW_TO_READ = (
+    "`autograd.grad(f(x), x, create_graph=True)` gives f′ *with a graph of its own*, because the backward is recorded "
+    "like any forward; another `grad` of it gives f″. The bars count the nodes that each order left; powers stay at a "
+    "few, products of functions grow with every order. Lines are autograd's; rings are a second method: by hand where "
+    "the formula is known, else nested `torch.func.jvp`, which records no graph. The curves always use "
+    "`create_graph=True` and zero where there is no path; the point and the table use the arguments chosen on the left."
+)
+WORDS = {"None": "None", "error": "raises", "not reached": "not reached"}
+
+
+def draw_derivatives(
+    spec: DerivativeSpec, found: Derivatives, before: tuple[DerivativeSpec, Derivatives] | None
+) -> None:
+    """Curves and node counts, or the graph of one order; numbers; the orders one by one."""
+    _draw_stop(found)
+    if found.orders:
+        _draw_picture(spec, found)
+    draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
+    tabs = st.tabs(TABS, key="higher.details", on_change="rerun")
+    for tab, show in zip(tabs, (_draw_orders, _draw_settings, _draw_explanation), strict=True):
+        if tab.open:
+            with tab:
+                show(found)
+
+
+def _draw_stop(found: Derivatives) -> None:
+    if found.error is not None:
+        draw_said("PyTorch could not compute this function", found.error)
+    for one in found.orders:
+        if one.error is not None:
+            draw_said(f"Order {one.order} raises", one.error)
+        elif one.outcome == "None":
+            st.info(
+                f"Order {one.order} is None: allow_unused=True says so where no path leads to x.",
+                icon=":material/block:",
+            )
+
+
+@st.fragment
+def _draw_picture(spec: DerivativeSpec, found: Derivatives) -> None:
+    """A change of picture reruns only this."""
+    graphs = [TITLES[one.order] for one in found.orders if one.graph is not None]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = st.segmented_control(
+            "Picture", PICTURES, default=PICTURES[0], required=True, label_visibility="collapsed",
+            **common_arguments(PICTURE, ""),
+        )  # fmt: skip
+        if chosen == PICTURES[1] and graphs:
+            shown = st.segmented_control("Graph of", graphs, default=graphs[-1], key=SHOWN_ORDER) or graphs[-1]
+    if chosen == PICTURES[1]:
+        if graphs:
+            show_graph(picture(spec, TITLES.index(shown))[1], key="higher.graph", height=GRAPH_HEIGHT)
+        else:
+            st.info("Nothing was recorded: the function does not depend on x or a.", icon=":material/account_tree:")
+        return
+    curves, bars = st.columns([3, 1], gap="small")
+    with curves:
+        st.plotly_chart(derivative_chart(found, spec.x, shown_theme()), key="higher.curves", config=CHART)
+    with bars:
+        st.plotly_chart(node_chart(found, shown_theme()), key="higher.nodes", config=CHART)
+
+
+@lru_cache(maxsize=64)
+def picture(spec: DerivativeSpec, order: int) -> tuple[Scene, bytes]:
+    """The graph recorded behind one order, and the same encoded for the canvas."""
+    graph = run(spec).orders[order].graph
+    if graph is None:
+        raise ValueError(f"Order {order} of {spec.text!r} recorded no graph. Choose a lower order.")
+    kinds = {"x": "input", "a": "input"}
+    prepared = prepare(graph, VIEW, kinds=kinds)
+    scene = draw(prepared, VIEW)
+    index = index_of(prepared.graph, prepared.folded, prepared.names, kinds, prepared.marking.own)
+    return scene, encode_scene(scene, index)
+
+
+def order_rows(found: Derivatives) -> pd.DataFrame:
+    """One row per order: autograd's value, the second methods, and what was recorded."""
+    return pd.DataFrame(
+        {
+            "order": [TITLES[one.order] for one in found.orders],
+            "autograd": [_value(one) for one in found.orders],
+            "by hand": [_by_hand(one) for one in found.orders],
+            "nested jvp": [_number(one.forward_mode) for one in found.orders],
+            "differences (estimated)": [_number(one.finite_difference) for one in found.orders],
+            "nodes": [one.nodes for one in found.orders],
+            "grad_fn": [one.grad_fn or "none" for one in found.orders],
+            "formula": [one.closed_form_text for one in found.orders],
+        }
+    )
+
+
+def _value(one: Order | Setting) -> str:
+    return WORDS.get(one.outcome, "") or _number(one.value)
+
+
+def _by_hand(one: Order) -> str:
+    return "no derivative" if one.closed_form_text and one.closed_form is None else _number(one.closed_form)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else format_significant(value, 6)
+
+
+def _draw_orders(found: Derivatives) -> None:
+    st.dataframe(order_rows(found), hide_index=True, width="stretch")
+    last = found.orders[-1] if found.orders else None
+    if last is not None and last.closed_form_text and last.closed_form is None:
+        st.caption("x is at a kink: there is no derivative, and PyTorch returns one of its subgradients.")
+
+
+def _draw_settings(found: Derivatives) -> None:
+    for one in found.settings:
+        code, outcome = st.columns([2, 3], vertical_alignment="center")
+        code.code(one.code, language="python")
+        outcome.markdown(f"**{_value(one)}**" if one.error is None else f"**{one.error.type}**")
+        if one.error is not None:
+            outcome.text(one.error.message)
+    st.caption("The last order asked for; the orders below it were computed with create_graph=True.")
+
+
+def _draw_explanation(found: Derivatives) -> None:
+    st.markdown(HOW_TO_READ)

@@ -1,0 +1,53 @@
+"""The section on what autograd.grad answers: unused tensors, reference cycles, complex numbers."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from engine.higher_order.results import Ruling, Rulings
+from engine.higher_order.spec import RulingSpec
+from pages.backward.higher_order_numbers import numbers_of
+from pages.shared.key_numbers import draw_key_numbers
+
+SETTING = {
+    "unused and copies": "x = [1, 2] and u are leaves; y = (x * x).sum(). Each call asks for one gradient of y.",
+    "create_graph leaks": "x is made in a function that returns only a weak reference to it, y = x.tanh().sum(). "
+    "Python's garbage collector is off until it is called.",
+    "complex numbers": "z is a complex leaf; each row is a loss of z and its gradient.",
+}
+
+
+def draw_rulings(spec: RulingSpec, found: Rulings, before: tuple[RulingSpec, Rulings] | None) -> None:
+    """One row per call with its outcome and the reason, then the numbers."""
+    st.caption(SETTING[spec.topic])
+    for number, one in enumerate(found.rulings):
+        with st.container(border=True, key=f"ruling.{number}"):
+            _draw_ruling(one)
+    draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
+
+
+def _draw_ruling(one: Ruling) -> None:
+    call, outcome = st.columns([2, 3], gap="medium", vertical_alignment="center")
+    call.code(one.code, language="python", wrap_lines=True)
+    if one.error is None:
+        outcome.markdown(f":material/check: **`{one.value}`**")
+    else:
+        outcome.markdown(f":material/block: **{one.error.type}**")
+        outcome.text(one.error.message)
+    for text in one.warnings:
+        outcome.warning(text.partition(". ")[0] + ".", icon=":material/warning:")
+    outcome.caption(one.why)
+
+
+def ruling_rows(found: Rulings) -> pd.DataFrame:
+    """One row per call."""
+    return pd.DataFrame(
+        {
+            "call": [one.code for one in found.rulings],
+            "gives": [one.value for one in found.rulings],
+            "PyTorch said": ["" if one.error is None else one.error.message for one in found.rulings],
+            "warnings": [" ".join(one.warnings) for one in found.rulings],
+            "why": [one.why for one in found.rulings],
+        }
+    )
