@@ -37,7 +37,7 @@ class CustomFunctionSpec(Spec[CheckedFunction], frozen=True, kw_only=True):
 
     function: FunctionName = "CustomSigmoid"
     beta: Annotated[float, Meta(ge=-8.0, le=8.0, description="slope of the sigmoid")] = 2.0
-    clip: Annotated[float, Meta(ge=0.0, le=10.0, description="largest derivative that backward lets through")] = 0.1
+    clip: Annotated[float, Meta(ge=0.0, le=2.0, description="largest derivative that backward lets through")] = 0.1
     scale: Annotated[float, Meta(ge=-8.0, le=8.0, description="the number that forward is given")] = 4.0
     limit: Annotated[float, Meta(ge=0.0, le=10.0, description="of the gradient, or of |x| where it passes")] = 1.0
     factor: Annotated[float, Meta(ge=-4.0, le=4.0, description="what backward is wrong by")] = 0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,12 +77,24 @@ def curves_chart(spec: CustomFunctionSpec, found: CheckedFunction, curve: Curve,
     _shade(figure, x, differing(curve, spec.atol, spec.rtol), theme)
     scale = "" if spec.grad_output == 1 else f", times grad_output = {spec.grad_output:g}"
     figure.update_yaxes(title=f"value{scale}", range=range_of(curve), gridcolor=grid_colour(theme), row=1, col=1)
-    figure.update_yaxes(
-        title="distance", type="log", exponentformat="power", nticks=5, gridcolor=grid_colour(theme), row=2, col=1
-    )
+    figure.update_yaxes(title="distance", type="log", gridcolor=grid_colour(theme), **_decades(curve), row=2, col=1)
+    figure.update_yaxes(automargin=True, title_standoff=6)
     figure.update_xaxes(gridcolor=grid_colour(theme), zeroline=False)
     figure.update_xaxes(title="x", row=2, col=1)
     return styled(figure, HEIGHT, theme, hovermode="x unified", margin={"l": 8, "r": 16, "t": 40, "b": 44})
+
+
+def _decades(curve: Curve) -> dict[str, Any]:
+    """Ticks of the distances: every fourth decade, from rounding up to the largest."""
+    reference = reference_of(curve)[1]
+    lines = [found for name in ("analytic", "autograd", "numeric") if (found := values_of(curve, name)) is not None]
+    with np.errstate(invalid="ignore"):
+        apart = [np.abs(line - reference) for line in lines]
+    largest = max((float(one[np.isfinite(one)].max(initial=0.0)) for one in apart), default=1.0)
+    top = math.log10(max(largest, 1e-12)) + 0.5
+    decades = range(-16, math.ceil(top) + 1, 4)
+    words = ["1" if place == 0 else f"1e{place}" for place in decades]
+    return {"tickvals": [10.0**place for place in decades], "ticktext": words, "range": [math.log10(FLOOR) - 0.3, top]}
 
 
 def _add(figure: go.Figure, x: Values, y: Values, words: str, line: dict[str, Any], row: int = 1) -> None:

@@ -94,23 +94,20 @@ def order_table(found: CheckedFunction) -> pd.DataFrame:
 
 
 def _ctx(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown("**What ctx keeps**")
-        st.dataframe(kept_table(found), hide_index=True, width="stretch")
-        st.markdown("\n".join(f"- {line}" for line in lifetime_words(found.lifetime)))
-    with right:
-        st.markdown("**Arguments of forward, returns of backward**")
-        st.dataframe(slot_table(found), hide_index=True, width="stretch")
-        call = found.call
-        if call.returned_count is not None:
-            st.markdown(
-                f"forward was given {len(call.arguments)}, backward returned {call.returned_count}; `next_functions` "
-                f"has {len(call.next_functions)}: only tensors have an entry, yet backward owes a value for each."
-            )
-        if call.arrives:
-            st.markdown(f"With only the first output used, backward received: {literal(', '.join(call.arrives))}")
-    st.caption(literal(f"Graph of one call: {' → '.join(found.call.nodes) or 'none, nothing is tracked'}"))
+    call = found.call
+    st.markdown("**What ctx keeps until backward**")
+    st.dataframe(kept_table(found), hide_index=True, width="stretch")
+    st.markdown("\n".join(f"- {line}" for line in lifetime_words(found.lifetime)))
+    st.markdown("**Arguments of forward, returns of backward**")
+    st.dataframe(slot_table(found), hide_index=True, width="stretch")
+    if call.returned_count is not None:
+        st.markdown(
+            f"forward was given {len(call.arguments)}, backward returned {call.returned_count}; `next_functions` has "
+            f"{len(call.next_functions)}: only tensors have an entry, yet backward owes one value per argument."
+        )
+    if len(call.arrives) > 1:
+        st.markdown(f"With only the first output used, backward received {literal(' and '.join(call.arrives))}.")
+    st.caption(literal(f"Graph of one call: {' → '.join(call.nodes) or 'none, nothing is tracked'}"))
 
 
 def kept_table(found: CheckedFunction) -> pd.DataFrame:

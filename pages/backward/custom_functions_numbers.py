@@ -19,7 +19,9 @@ def function_numbers(spec: CustomFunctionSpec, found: CheckedFunction) -> tuple[
     apart = worst.difference if worst is not None and math.isfinite(worst.difference) else None
     has_entries = bool(found.check.entries)
     return (
-        KeyNumber("Largest difference", apart, "", "both Jacobians at gradcheck's points", "no Jacobian"),
+        KeyNumber(
+            "Worst entry", apart, "", "the largest difference of both Jacobians at gradcheck's points", "no Jacobian"
+        ),
         KeyNumber(
             "Entries off",
             found.check.mismatches if has_entries else None,
@@ -27,11 +29,9 @@ def function_numbers(spec: CustomFunctionSpec, found: CheckedFunction) -> tuple[
             f"entries beyond atol + rtol · |numerical|, of {found.check.entries}",
             "no Jacobian",
         ),
+        KeyNumber("Off over x", curve_distance(found), "", "backward against the exact derivative over x", "no curve"),
         KeyNumber(
-            "Off on the curve", curve_distance(found), "", "backward against the exact derivative over x", "no curve"
-        ),
-        KeyNumber(
-            "First order to fail",
+            "Fails at order",
             found.first_failing_order,
             "count",
             f"`gradcheck`, then `gradgradcheck` up to order {len(found.orders)}",

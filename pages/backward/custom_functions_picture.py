@@ -32,6 +32,10 @@ ICONS: dict[VerdictKind, str] = {
     "not tracked": "link_off",
     "refused": "block",
 }
+SAVED_ON_CTX = (
+    "It keeps tensors as attributes of ctx: what gradcheck does not see is under *ctx and slots*. A write into one "
+    "of them goes unnoticed, and an output kept there keeps itself alive."
+)
 WRONG = ("wrong formula", "wrong shape", "wrong count", "not tracked", "refused")
 
 
@@ -44,6 +48,8 @@ def draw_verdict(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
         answer = "cannot ask"
     words = f"**gradcheck {answer} · {verdict.kind}.** {literal(verdict.sentence)} *{literal(verdict.remedy)}*"
     draw(words, icon=f":material/{ICONS[verdict.kind]}:")
+    if found.lifetime.freed_at_once is False or found.lifetime.gradient_changed:
+        st.warning(SAVED_ON_CTX, icon=":material/memory:")
 
 
 def literal(text: str) -> str:

@@ -1,0 +1,125 @@
+"""The reason is found for every kind of failure, by tests that are listed; gradcheck itself has the last word."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from engine.custom_function import evidence
+from engine.custom_function.building import make, make_inputs
+from engine.custom_function.catalogue import TYPED
+from engine.custom_function.results import VerdictKind
+from engine.custom_function.spec import CustomFunctionSpec
+from engine.custom_function.verdict_words import REMEDIES
+from tests.custom_function.checking import at, check, checked
+
+SILU = {"function": TYPED, "forward": "x * sigmoid(x)"}
+CASES = [
+    ({}, "intended clip"),
+    ({"clip": 0.5}, "right"),
+    ({"inputs": "saturated"}, "right"),
+    ({"dtype": "float32"}, "intended clip"),
+    ({"function": "SafeSigmoid"}, "not linear in grad_output"),
+    ({"function": "FusedGELU"}, "wrong formula"),
+    ({"function": "HandReLU"}, "right"),
+    ({"function": "HandReLU", "inputs": "at a kink"}, "kink"),
+    ({"function": "HandReLU", "dtype": "float32"}, "precision"),
+    ({"function": "RoundStraightThrough"}, "intended surrogate"),
+    ({"function": "SignStraightThrough", "inputs": "at a kink"}, "intended surrogate"),
+    ({"function": "ReverseGradient", "scale": 1.0}, "intended surrogate"),
+    ({"function": "ReverseGradient", "scale": -1.0}, "right"),
+    ({"function": "SquareOnce"}, "once differentiable"),
+    ({"function": "Noisy"}, "non-deterministic"),
+    ({"function": "Noisy", "noise": 0.0}, "right"),
+    ({"function": "WrongFactor"}, "wrong formula"),
+    ({"function": "WrongFactor", "factor": 1.0}, "right"),
+    ({"function": "WrongFactor", "dtype": "float32"}, "wrong formula"),
+    ({"function": "WrongShape"}, "wrong shape"),
+    ({"function": "ShiftWithoutSlot"}, "wrong count"),
+    ({"function": "JoinedList"}, "not tracked"),
+    ({"function": "XExp", "inputs": "expanded"}, "overlapping memory"),
+    ({"function": "XExp", "inputs": "overlapping windows"}, "overlapping memory"),
+    ({"function": "WrongFactor", "inputs": "empty"}, "nothing checked"),
+    ({"function": "ComplexSquare", "dtype": "complex128"}, "right"),
+    ({"function": "ComplexSquareUnconjugated", "dtype": "complex128"}, "wrong formula"),
+    ({"function": "HandReLU", "dtype": "complex128"}, "refused"),
+    ({"function": "XExp", "eps": 1e-12, "rtol": 1e-7}, "precision"),
+    ({"function": "XExp", "eps": 0.1}, "precision"),
+    ({"function": "XExp", "atol": 0.0, "rtol": 0.0}, "precision"),
+    ({**SILU, "backward": "g * (y + sigmoid(x) * (1 - y))"}, "right"),
+    ({**SILU, "backward": "g * sigmoid(x)"}, "wrong formula"),
+    ({**SILU, "backward": "-g * (y + sigmoid(x) * (1 - y))"}, "wrong formula"),
+    ({"function": TYPED, "forward": "abs(x)", "backward": "g * sign(x)", "inputs": "at a kink"}, "right"),
+    ({"function": TYPED, "forward": "relu(x)", "backward": "g * (x >= 0)", "inputs": "at a kink"}, "kink"),
+    ({"function": TYPED, "forward": "matmul(x, 2)", "backward": "g"}, "refused"),
+    ({"function": TYPED, "forward": "softmax(x, dim=0)", "backward": "y * (g - sum(g * y))"}, "right"),
+]
+
+
+@pytest.mark.parametrize(("fields", "kind"), CASES, ids=[f"{kind}-{n}" for n, (_, kind) in enumerate(CASES)])
+def test_the_reason(fields, kind):
+    found = check(**fields)
+    assert found.verdict.kind == kind, (found.verdict, found.check.error)
+    assert [step.decided for step in found.verdict.steps] == [False] * (len(found.verdict.steps) - 1) + [True]
+    assert found.verdict.sentence
+    assert found.verdict.remedy == REMEDIES[kind]
+
+
+@pytest.mark.parametrize(("fields", "kind"), CASES[:20], ids=[f"{kind}-{n}" for n, (_, kind) in enumerate(CASES[:20])])
+def test_pass_and_fail_are_gradchecks_own(fields, kind):
+    spec = CustomFunctionSpec(**fields)
+    torch.manual_seed(spec.seed)
+    with pytest.warns() if spec.dtype == "float32" else torch.no_grad(), torch.enable_grad():
+        try:
+            said = torch.autograd.gradcheck(
+                make(spec).call, make_inputs(spec), eps=spec.eps, atol=spec.atol, rtol=spec.rtol
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it raises is its answer
+            assert checked(spec).check.error.type == type(error).__name__
+            said = False
+    assert checked(spec).check.passed == said
+
+
+def test_every_kind_of_verdict_has_a_case_and_a_remedy():
+    assert set(VerdictKind.__args__) == {kind for _, kind in CASES} == set(REMEDIES)
+
+
+def test_a_factor_is_named():
+    assert check(function="WrongFactor", factor=0.25).verdict.sentence == "Analytical is 0.25x numerical everywhere."
+    assert "-2x numerical" in check(function="WrongFactor", factor=-2.0).verdict.sentence
+    flipped = check(**SILU, backward="-g * (y + sigmoid(x) * (1 - y))").verdict.sentence
+    assert flipped == "Analytical is -1x numerical everywhere."
+
+
+def test_a_missing_conjugate_is_named():
+    found = at(1.0, -0.5, function="ComplexSquareUnconjugated", dtype="complex128")
+    assert "a .conj() is missing" in found.verdict.sentence
+    # two points, four parts each way: of d(z * z) each of the 8 non-zero parts is counted, the imaginary half is off
+    assert "4 of 8" in found.verdict.sentence
+
+
+def test_a_kink_at_one_point_does_not_excuse_a_wrong_formula_at_another():
+    found = check(function=TYPED, forward="relu(x)", backward="0.5 * g * (x > 0)", inputs="at a kink")
+    assert found.verdict.kind == "wrong formula"
+    assert "0.5x" in found.verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride", "expected"),
+    [((4,), (1,), False), ((4,), (0,), True), ((2, 2), (1, 1), True), ((2, 3), (3, 1), False), ((1, 5), (0, 1), False)],
+)
+def test_overlap_is_found_by_the_addresses(shape, stride, expected):
+    assert evidence.overlaps(torch.zeros(12).as_strided(shape, stride)) is expected
+
+
+def test_gradcheck_itself_refuses_stride_0_only():
+    expanded, windows = check(function="XExp", inputs="expanded"), check(function="XExp", inputs="overlapping windows")
+    assert "stride 0" in expanded.check.error.message
+    assert windows.check.error.message.startswith("Jacobian mismatch")
+
+
+def test_linearity_is_the_clamp_of_the_product():
+    # backward(100) = 1 instead of 25 at 0: 96 % less
+    spec = CustomFunctionSpec(function="SafeSigmoid", inputs="own points", points=(0.0,))
+    assert evidence.linearity(make(spec), make_inputs(spec), 100.0) == pytest.approx(0.96)
+    assert evidence.linearity(make(CustomFunctionSpec()), make_inputs(CustomFunctionSpec()), 100.0) < 1e-12
