@@ -9,6 +9,7 @@ from engine.in_place.language import parse_program
 from engine.in_place.results import Fix, ProgramRun, SavedSlot, State
 from engine.in_place.statements import Statement
 from engine.in_place.trace import run_program
+from engine.in_place.verdict import overwriting_line
 
 UNDER_NO_GRAD = "Update the leaf under no_grad: the step is no part of the function that is differentiated."
 SINGLE_VIEWS = "Take each part by a view of its own: one output can be rebased, several outputs of one node cannot."
@@ -130,16 +131,8 @@ def writing_lines(run: ProgramRun) -> list[int]:
             if bump.counter == slot.counter and bump.before >= slot.version_saved and slot.state == "stale":
                 found[bump.line] = None
         if slot.state == "overwritten":
-            found[overwritten_at(run, slot)] = None
+            found[overwriting_line(run, slot)] = None
     return sorted(found)
-
-
-def overwritten_at(run: ProgramRun, slot: SavedSlot) -> int:
-    """The line after which a slot first held other values than it was saved with."""
-    for step in run.steps:
-        if any((one.node, one.slot, one.state) == (slot.node, slot.slot, "overwritten") for one in step.saved):
-            return step.line
-    return run.steps[-1].line
 
 
 def same_values(first: ProgramRun, second: ProgramRun) -> bool | None:

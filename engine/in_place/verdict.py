@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from engine.in_place.results import SavedSlot, Verdict
+from engine.in_place.results import ProgramRun, SavedSlot, Verdict
 from engine.pytorch_said import PyTorchSaid
 
 MODIFIED = "has been modified by an inplace operation"
@@ -29,3 +29,11 @@ def breaking(verdict: Verdict, reached: Collection[SavedSlot]) -> tuple[SavedSlo
     wanted = {"breaks backward": "stale", "would break backward": "stale", "wrong gradient": "overwritten"}
     state = wanted.get(verdict)
     return tuple(slot for slot in reached if slot.state == state)
+
+
+def overwriting_line(run: ProgramRun, slot: SavedSlot) -> int:
+    """The line after which a slot first held other values than it was saved with."""
+    for step in run.steps:
+        if any((one.node, one.slot, one.state) == (slot.node, slot.slot, "overwritten") for one in step.saved):
+            return step.line
+    return run.steps[-1].line

@@ -32,11 +32,23 @@ class VersionWatch(TorchFunctionMode):
         return result
 
     def _note(self, func: Any, tensor: torch.Tensor, before: int, after: int) -> None:
-        counter = self.ledger.counter(tensor)
+        name = self._name(tensor)
+        counter = self.ledger.counter(tensor, name)
         if counter == NO_COUNTER or any((one.counter, one.after) == (counter, after) for one in self.bumps):
             return
-        name = next((name for name, one in self.names.items() if one is tensor), "")
         self.bumps.append(Bump(self.line, _call_of(func), name, counter, before, after))
+
+    def _name(self, tensor: torch.Tensor) -> str:
+        """The name that holds a tensor, or `w.grad` for a gradient of one; "" for neither."""
+        tensors = {name: one for name, one in self.names.items() if isinstance(one, torch.Tensor)}
+        found = [name for name, one in tensors.items() if one is tensor]
+        found += [f"{name}.grad" for name, one in tensors.items() if _is_leaf(one) and one.grad is tensor]
+        return found[0] if found else ""
+
+
+def _is_leaf(tensor: torch.Tensor) -> bool:
+    """Not asked of a view, which may refuse to tell; a gradient is asked of leaves only, others warn."""
+    return not recorded.is_view(tensor) and tensor.is_leaf
 
 
 def _call_of(func: Any) -> str:
