@@ -47,7 +47,7 @@ def gradient_flow(
         marked = [(at, point) for at, point in enumerate(points) if point.state == state]
         level = low if state == Flow.ZERO else high
         _marks(figure, marked, [level] * len(marked), meaning(key).accent(theme), symbol, words)
-    dead = [(at, point) for at, point in enumerate(points) if point.dead and point.state == Flow.FINITE]
+    dead = [(at, point) for at, point in enumerate(points) if point.is_dead and point.state == Flow.FINITE]
     ring = meaning("zero_gradient").accent(theme)
     _marks(figure, dead, [point.norm for _, point in dead], ring, "circle-open", "dead ReLU units")
     styled(figure, height, theme, showlegend=True, hovermode="closest", clickmode="event+select")
@@ -90,7 +90,7 @@ def _line(figure: go.Figure, points: Sequence[FlowPoint], theme: Theme, name: st
 def _told(points: Sequence[FlowPoint]) -> dict[str, Any]:
     words = []
     for point in points:
-        dead = f"<br>{label_text(point.dead)}" if point.dead else ""
+        dead = f"<br>{point.dead.words}" if point.dead and point.dead.dead else ""
         words.append(f"{label_text(point.place, 80)}<br><b>{format_significant(point.norm)}</b>{dead}")
     return {"customdata": [[p.step] for p in points], "text": words, "hovertemplate": "%{text}<extra></extra>"}
 

@@ -4,43 +4,60 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from engine.figures.arrays import array
 from engine.figures.replay_words import Flow, combined
 from engine.figures.units import format_count, format_significant
 from engine.replay.spec import Replay, Step
-from engine.summary import TensorSummary
 
 FALL = 1000.0
 """Between the two ends, from which on a gradient is said to vanish or to explode."""
-DEAD = 0.9
-"""Share of zeros that a ReLU lets through, from which on it is called dead where units cannot be told apart."""
-RELUS = ("ReluBackward", "ThresholdBackward", "LeakyReluBackward")
+MANY_DEAD = 0.5
+"""Share of a ReLU's units from which on it is called dead."""
+RELUS = ("ReluBackward", "ThresholdBackward")
+OUTSIDE = "outside of modules"
+
+
+class Dead(msgspec.Struct, frozen=True):
+    """A ReLU's units, and how many of those that received a gradient passed none on for any example."""
+
+    dead: int
+    units: int
+
+    @property
+    def words(self) -> str:
+        return f"{format_count(self.dead)} of {format_count(self.units)} units dead"
 
 
 class FlowPoint(msgspec.Struct, frozen=True):
     """One place in forward order: norm and `Flow` of the gradient of its output, and the step that received it.
 
-    `dead` says how many units of a ReLU there pass nothing on, "" where none.
+    `dead` tells of the units of a ReLU there; None where there is none, or its values were not kept.
     """
 
     place: str
     norm: float
     state: int
     step: int
-    dead: str = ""
+    dead: Dead | None = None
+
+    @property
+    def is_dead(self) -> bool:
+        return self.dead is not None and self.dead.dead >= MANY_DEAD * self.dead.units
 
 
 def module_points(replay: Replay, pass_number: int = 0) -> tuple[FlowPoint, ...]:
     """One point per innermost module that ran: what its last node of the forward received, in forward order."""
     first: dict[str, Step] = {}
-    dead: dict[str, str] = {}
+    dead: dict[str, Dead | None] = {}
     for step in _ran(replay, pass_number):
         first.setdefault(step.module, step)
-        dead[step.module] = dead.get(step.module) or dead_words(replay, step)
-    points = (_point(replay, step, module or "outside of modules", dead[module]) for module, step in first.items())
+        dead[step.module] = dead.get(step.module) or dead_units(replay, step)
+    points = (_point(replay, step, module or OUTSIDE, dead[module]) for module, step in first.items())
     return tuple(points)[::-1]
 
 
@@ -48,7 +65,7 @@ def node_points(replay: Replay, pass_number: int = 0) -> tuple[FlowPoint, ...]:
     """One point per node of the graph that ran, in the reverse of the engine's order."""
     steps = _ran(replay, pass_number)
     return tuple(
-        _point(replay, step, f"{step.module}/{step.name}".lstrip("/"), dead_words(replay, step)) for step in steps
+        _point(replay, step, f"{step.module}/{step.name}".lstrip("/"), dead_units(replay, step)) for step in steps
     )[::-1]
 
 
@@ -56,48 +73,47 @@ def _ran(replay: Replay, pass_number: int) -> list[Step]:
     return [s for s in replay.steps if s.pass_number == pass_number and s.kind == "node" and s.duration_s is not None]
 
 
-def _point(replay: Replay, step: Step, place: str, dead: str) -> FlowPoint:
+def _point(replay: Replay, step: Step, place: str, dead: Dead | None) -> FlowPoint:
     state, norm = combined(replay, step.received)
     return FlowPoint(place, norm, state, step.number, dead)
 
 
-def dead_words(replay: Replay, step: Step) -> str:
-    """How many units of a ReLU passed no gradient on for any example; of large ones the share of zeros. "" for none."""
-    if not step.name.startswith(RELUS) or not step.returned or step.returned[0] is None:
-        return ""
-    summary = replay.gradients[step.returned[0]]
-    units = unit_zeros(summary)
-    if units is None:
-        return f"{summary.zero_share:.0%} of its elements are 0" if summary.zero_share >= DEAD else ""
-    dead = int(units.sum())
-    return f"{format_count(dead)} of {format_count(units.size)} units dead" if dead else ""
-
-
-def unit_zeros(summary: TensorSummary) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    """By unit (last dimension), whether all of its elements are 0; None where the values are not known, or one row."""
-    if summary.values is None or len(summary.shape) < 2 or math.prod(summary.shape[:-1]) < 2 or not summary.numel:
+def dead_units(replay: Replay, step: Step) -> Dead | None:
+    """Of a ReLU whose values were kept, by unit (last dimension); a unit to which nothing came is not counted dead."""
+    if not step.name.startswith(RELUS) or not step.received or not step.returned:
         return None
-    values = np.frombuffer(summary.values.data, np.dtype(summary.values.dtype).newbyteorder("<"))
-    zeros: np.ndarray[tuple[int], np.dtype[np.bool_]] = (values.reshape(-1, summary.shape[-1]) == 0).all(axis=0)
+    came, left = (zero_units(replay, gradients[0]) for gradients in (step.received, step.returned))
+    if came is None or left is None or came.shape != left.shape:
+        return None
+    return Dead(int((left & ~came).sum()), int(left.size))
+
+
+def zero_units(replay: Replay, gradient: int | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+    """By unit (last dimension), whether all of its elements are 0; None where the values are not known, or one row."""
+    summary = None if gradient is None else replay.gradients[gradient]
+    if summary is None or summary.values is None or len(summary.shape) < 2 or math.prod(summary.shape[:-1]) < 2:
+        return None
+    zeros: np.ndarray[Any, np.dtype[np.bool_]] = (array(summary.values).reshape(-1, summary.shape[-1]) == 0).all(axis=0)
     return zeros
 
 
 def findings(points: Sequence[FlowPoint]) -> tuple[str, ...]:
     """What the points say, each sentence with its rule; empty for a gradient that keeps its size."""
     said = [*_ends(points), *_zeros(points)]
-    dead = [point for point in points if point.dead]
+    dead = [point for point in points if point.is_dead]
     if dead:
-        listed = "; ".join(f"{point.place}: {point.dead}" for point in dead[:3])
+        listed = "; ".join(f"{point.place}: {point.dead.words}" for point in dead[:3] if point.dead)
         more = f"; and {len(dead) - 3} more" if len(dead) > 3 else ""
         said.append(
             f"Dead ReLU: {listed}{more}. Rule: a unit is dead when it passes no gradient on for any example of the "
-            f"batch; of tensors too large to keep, {DEAD:.0%} zeros."
+            f"batch; told from {MANY_DEAD:.0%} of the units."
         )
     return tuple(said)
 
 
 def _ends(points: Sequence[FlowPoint]) -> list[str]:
-    known = [point for point in points if point.state == Flow.FINITE and point.norm > 0]
+    inside = [point for point in points if point.place != OUTSIDE]
+    known = [point for point in inside if point.state == Flow.FINITE and point.norm > 0]
     if len(known) < 2:
         return []
     inner, outer = known[0], known[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.figures.replay_words import combined, gradient_words, shape_words, step_notes
+from engine.figures.replay_words import combined, gradient_words, hook_changed, shape_words, step_notes
 from engine.replay.spec import Accumulation, Replay, Step
 from engine.summary import TensorSummary
 
@@ -100,11 +100,11 @@ def hook_rows(replay: Replay) -> list[Row]:
     """One per hook that ran, in order."""
     return [
         {
-            "before step": call.step + 1,
+            "step": call.step + 1,
             "hook": call.kind,
             "at": call.at or "input",
             "received": gradient_words(_summary(replay, call.received)),
-            "gave": "unchanged" if call.gave == call.received else gradient_words(_summary(replay, call.gave)),
+            "gave": gradient_words(_summary(replay, call.gave)) if hook_changed(call) else "unchanged",
             ".grad was": "" if call.grad_was_none is None else "None" if call.grad_was_none else "there",
         }
         for call in replay.hook_calls

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from engine.figures.units import format_significant
-from engine.replay.spec import Accumulation, Replay, Step
+from engine.replay.spec import Accumulation, HookCall, Replay, Step
 from engine.summary import TensorSummary
 
 
@@ -79,9 +79,20 @@ def step_notes(replay: Replay) -> dict[int, str]:
     for one in replay.accumulations:
         notes.setdefault(one.step, []).append(accumulation_words(replay, one))
     for call in replay.hook_calls:
-        changed = "changed the gradient" if call.received != call.gave else "ran"
-        notes.setdefault(call.step, []).append(f"{call.kind} {changed} first")
+        notes.setdefault(call.step, []).append(hook_words(call))
     return {number: " · ".join(words) for number, words in notes.items()}
+
+
+def hook_words(call: HookCall) -> str:
+    """ "tensor hook changed the gradient first"."""
+    if call.kind == "post accumulate hook":
+        return "post accumulate hook ran after it"
+    return f"{call.kind} {'changed the gradient' if hook_changed(call) else 'ran'} first"
+
+
+def hook_changed(call: HookCall) -> bool:
+    """Whether it gave another gradient than it received."""
+    return call.gave is not None and call.gave != call.received
 
 
 def accumulation_words(replay: Replay, one: Accumulation) -> str:

@@ -92,7 +92,8 @@ def draw_gradients(found: Sequence[Looked], key: str) -> None:
     if not found:
         st.caption("It received and returned nothing.")
         return
-    st.dataframe(gradient_table(found), hide_index=True, width="stretch")
+    digits = {name: st.column_config.NumberColumn(format="%.4g") for name in ("norm", "min", "max", "mean")}
+    st.dataframe(gradient_table(found), hide_index=True, width="stretch", column_config=digits)
     there = [number for number, one in enumerate(found) if one.summary is not None]
     if not there:
         st.caption("No gradient: the engine takes None for zeros.")

@@ -37,6 +37,7 @@ SCRIPTS = (
     "tree.js",
     "reading.js",
     "replay_words.js",
+    "replay_layers.js",
     "replay_paint.js",
     "replay_bar.js",
     "replay.js",

@@ -66,6 +66,7 @@ class Replay extends ReplayPaint {
       if (one === other || one < 0 || other < 0) continue;
       this.wireOfEdge[edge] = pairs.get(one * scene.boxes.length + other) ?? pairs.get(other * scene.boxes.length + one) ?? -1;
     }
+    this.groups = scene.boxes.filter((box) => box.role === "group");
     this.ran = new Uint32Array(scene.boxes.length); // steps of this pass that ran, by box
     this.runs = new Uint32Array(scene.boxes.length); // steps of this pass at all
     this.states = new Uint8Array(scene.wires.length);

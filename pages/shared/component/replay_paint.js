@@ -1,5 +1,6 @@
 // The replay on top of the kept picture: a veil over what has not run, gradients on the wires, a ring around the step.
 
+const MANY_PARTS = 500; // boxes and wires from which on what rests is kept
 const VEIL = 0.66;
 const LAST = [0, 1, 0, 2]; // order of painting, by flow
 const THICK = [1.8, 2.4, 3, 3.7, 4.5]; // of a wire, by step of the scale of norms: colour never stands alone
@@ -7,18 +8,43 @@ const THICK = [1.8, 2.4, 3, 3.7, 4.5]; // of a wire, by step of the scale of nor
 class ReplayPaint {
   constructor(view) {
     this.view = view;
+    this.layers = new ReplayLayers(this);
   }
 
+  // Onto the canvas; a large picture by way of layers that are kept from step to step.
   paint(context) {
-    const { view, scene } = this;
+    if (this.scene.wires.length + this.scene.boxes.length > MANY_PARTS) {
+      this.layers.paint(context);
+      this.view.turnTo(context, 0);
+    } else this.paintResting(context);
+    this.paintCurrent(context);
+    this.view.root.dataset.atlasStep = String(this.step);
+  }
+
+  // Everything, onto any sheet that is turned to the world.
+  paintWhole(context) {
+    this.paintResting(context);
+    this.paintCurrent(context);
+  }
+
+  paintResting(context) {
     const seen = inSight(this.sight());
-    this.wires(context, seen.near(scene.wires));
-    this.veils(context, seen.within(scene));
+    const near = seen.near(this.scene.wires);
+    this.faint(context, near.filter((wire) => this.states[wire.order] === FLOW.NOTHING));
+    this.wires(context, near);
+    this.veils(context, seen.within(this.scene));
+  }
+
+  // What is different at every step.
+  paintCurrent(context) {
+    const chosen = this.chosen && this.chosenWire;
+    if (chosen) this.halo(context, chosen, this.view.theme.primary, 10);
+    for (const number of this.sent) this.sentWire(context, this.scene.wires[number]);
+    this.bars(context);
     this.ring(context);
     this.sentWords(context);
     context.globalAlpha = 1;
     context.setLineDash([]);
-    view.root.dataset.atlasStep = String(this.step);
   }
 
   sight() {
@@ -28,53 +54,60 @@ class ReplayPaint {
     return { left, top, right, bottom };
   }
 
-  // Painted over by the ground: fainter where nothing of it has run, and a bar for how much of a group has.
+  // Painted over by the ground: fainter where nothing of it has run.
   veils(context, boxes) {
-    const { zoom } = this.view.camera;
-    const { painter, theme } = this.view;
-    const patches = zoom < PATCHES;
+    const patches = this.view.camera.zoom < PATCHES;
+    context.fillStyle = this.view.theme.background;
+    context.globalAlpha = VEIL;
     for (const box of boxes) {
       if (box.role === "frame" || this.ran[box.index]) continue;
-      context.fillStyle = theme.background;
-      context.globalAlpha = VEIL;
       if (patches) context.fillRect(box.x, box.y, box.width, box.height);
       else context.fill((box.outline ??= roundedPath(box, RADIUS)));
     }
     context.globalAlpha = 1;
-    context.fillStyle = painter.named(this.scene, "gradient").accent;
-    for (const box of boxes) {
+  }
+
+  // How much of every closed group has run.
+  bars(context) {
+    const { zoom } = this.view.camera;
+    context.fillStyle = this.view.painter.named(this.scene, "gradient").accent;
+    for (const box of this.groups) {
       const [ran, runs] = [this.ran[box.index], this.runs[box.index]];
-      if (box.role !== "group" || !ran) continue;
-      context.fillRect(box.x + RADIUS, box.y - 1.5, (box.width - 2 * RADIUS) * (ran / runs), Math.max(3, 2 / zoom));
+      if (ran) context.fillRect(box.x + RADIUS, box.y - 1.5, (box.width - 2 * RADIUS) * (ran / runs), Math.max(3, 2 / zoom));
     }
   }
 
+  // What is not finite comes last: wires share parts of their way.
   wires(context, near) {
-    const sent = this.sent;
-    context.lineCap = "round";
-    const chosen = this.chosen && this.chosenWire;
-    if (chosen) this.halo(context, chosen, this.view.theme.primary, 10);
-    this.faint(context, near.filter((wire) => this.states[wire.order] === FLOW.NOTHING));
-    // What is not finite comes last: wires share parts of their way.
-    const inOrder = near.filter((wire) => this.states[wire.order] !== FLOW.NOTHING).sort((a, b) => LAST[this.states[a.order]] - LAST[this.states[b.order]] || sent.has(a.order) - sent.has(b.order));
-    for (const wire of inOrder) this.wire(context, wire, this.states[wire.order], this.norms[wire.order], sent.has(wire.order));
+    const flowed = near.filter((wire) => this.states[wire.order] !== FLOW.NOTHING);
+    flowed.sort((a, b) => LAST[this.states[a.order]] - LAST[this.states[b.order]]);
+    for (const wire of flowed) this.wire(context, wire, this.states[wire.order], this.norms[wire.order]);
+  }
+
+  sentWire(context, wire) {
+    const [state, norm] = [this.states[wire.order], this.norms[wire.order]];
+    if (state === FLOW.NOTHING) return;
+    const { colour, thick } = this.look(state, norm);
+    this.halo(context, wire, colour, thick + 7);
+    this.wire(context, wire, state, norm);
   }
 
   // Wires that carried nothing yet, under a veil like the boxes.
   faint(context, wires) {
     const { zoom } = this.view.camera;
     context.strokeStyle = this.view.theme.background;
+    context.lineCap = "round";
     context.globalAlpha = 0.5;
     context.lineWidth = Math.max(2.2, 1.4 / zoom);
     for (const wire of wires) context.stroke(wire.path);
     context.globalAlpha = 1;
   }
 
-  wire(context, wire, state, norm, isSent) {
+  wire(context, wire, state, norm) {
     const { zoom } = this.view.camera;
     const { colour, thick, mark } = this.look(state, norm);
     context.strokeStyle = context.fillStyle = colour;
-    if (isSent) this.halo(context, wire, colour, thick + 7);
+    context.lineCap = "round";
     context.lineWidth = Math.max(thick, (0.45 * thick) / zoom);
     if (state === FLOW.ZERO) context.setLineDash([5 / Math.min(1, zoom * 1.4), 4 / Math.min(1, zoom * 1.4)]);
     context.stroke(wire.path);

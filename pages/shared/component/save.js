@@ -30,7 +30,7 @@ class Saving extends Sheet {
     const { zoom, x, y } = this.camera;
     pen.setTransform(zoom * fine, 0, 0, zoom * fine, -x * zoom * fine, -y * zoom * fine);
     this.painter.paint(pen, this.scene, { ...this.state(performance.now()), scale: zoom * fine, arrival: 1, appearing: () => 1 });
-    this.replay?.paint(pen);
+    this.replay?.paintWhole(pen);
     this.painter.touch(pen, this.scene, { ...this.touched(), hovered: null });
     pen.setTransform(fine, 0, 0, fine, 0, 0);
     const legend = this.chrome.legendBox;
