@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, get_args
@@ -89,6 +90,8 @@ PROGRAMS: dict[str, Program] = {
     "second_backward": Program("error: backward a second time", "silent", "retain_graph=True in the first"),
 }
 
+_TOOL_COMMENT = re.compile(r"  # type: ignore.*$", re.MULTILINE)
+
 NAMES: tuple[str, ...] = get_args(ProgramName)
 
 
@@ -99,4 +102,5 @@ def program_source(name: str, mended: bool) -> tuple[str, tuple[str, ...]]:
     text = resources.files("engine.diagnostics.programs").joinpath(f"{PROGRAMS[name].file}.py").read_text("utf-8")
     found = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == wanted)
     first, last = found.body[0].lineno, found.body[-1].lineno
-    return text, tuple(line.removeprefix("    ") for line in text.splitlines()[first - 1 : last - 1])
+    lines = _TOOL_COMMENT.sub("", "\n".join(text.splitlines()[first - 1 : last - 1])).splitlines()
+    return text, tuple(line.removeprefix("    ") for line in lines)

@@ -75,4 +75,4 @@ def _first_layer(built: Built) -> str:
     owners = [
         path for path, one in built.model.named_modules() if next(one.parameters(recurse=False), None) is not None
     ]
-    return owners[-1]
+    return str(owners[-1])

@@ -34,9 +34,9 @@ class ExampleHooks:
         ]
         for parameter in list(module.parameters(recurse=False))[:1]:
             if parameter.requires_grad:
-                self._handles.append(parameter.register_hook(self._counter("count_gradient")))
+                self._handles.append(parameter.register_hook(self._counter("count_gradient")))  # type: ignore[no-untyped-call]
                 after = self._counter("count_accumulated")
-                self._handles.append(parameter.register_post_accumulate_grad_hook(after))
+                self._handles.append(parameter.register_post_accumulate_grad_hook(after))  # type: ignore[no-untyped-call]
 
     def saving(self) -> AbstractContextManager[Any]:
         """Saved-tensor hooks for the forward."""

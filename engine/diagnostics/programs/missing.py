@@ -193,14 +193,14 @@ class Joined(torch.autograd.Function):
 
 def list_into_function() -> dict[str, Any]:
     a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-    joined = Joined.apply([a, b])
+    joined = Joined.apply([a, b])  # type: ignore[no-untyped-call]
     loss = (joined * torch.tensor([2.0, 5.0])).sum()
     return locals()
 
 
 def list_into_function_fixed() -> dict[str, Any]:
     a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-    joined = Joined.apply(a, b)
+    joined = Joined.apply(a, b)  # type: ignore[no-untyped-call]
     loss = (joined * torch.tensor([2.0, 5.0])).sum()
     return locals()
 

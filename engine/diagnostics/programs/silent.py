@@ -13,7 +13,7 @@ def dead_relu() -> dict[str, Any]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     with torch.no_grad():
-        model[0].bias.fill_(-10.0)
+        model[0].bias.fill_(-10.0)  # type: ignore[operator]
     x = torch.rand(16, 4)
     loss = model(x).pow(2).sum()
     return locals()
@@ -23,7 +23,7 @@ def dead_relu_fixed() -> dict[str, Any]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.LeakyReLU(), nn.Linear(8, 1))
     with torch.no_grad():
-        model[0].bias.fill_(-10.0)
+        model[0].bias.fill_(-10.0)  # type: ignore[operator]
     x = torch.rand(16, 4)
     loss = model(x).pow(2).sum()
     return locals()
@@ -75,7 +75,7 @@ def frozen_batch_norm() -> dict[str, Any]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, affine=False), nn.Linear(3, 1))
     model[1].eval()
-    model[1].running_var.zero_()
+    model[1].running_var.zero_()  # type: ignore[operator]
     x = torch.rand(8, 4)
     loss = model(x).sum()
     return locals()
@@ -157,8 +157,8 @@ def hook_on_tied_weight() -> dict[str, Any]:
     def after(parameter: torch.Tensor) -> None:
         log.append(["post_acc", parameter.grad.tolist(), False])  # type: ignore[union-attr]
 
-    emb.register_hook(look)
-    emb.register_post_accumulate_grad_hook(after)
+    emb.register_hook(look)  # type: ignore[no-untyped-call]
+    emb.register_post_accumulate_grad_hook(after)  # type: ignore[no-untyped-call]
     x = torch.tensor([[1.0, 1.0]])
     loss = ((x @ emb) @ emb.t()).sum()
     return locals()
@@ -166,7 +166,7 @@ def hook_on_tied_weight() -> dict[str, Any]:
 
 def hook_that_zeroes() -> dict[str, Any]:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
-    w.register_hook(torch.zeros_like)
+    w.register_hook(torch.zeros_like)  # type: ignore[no-untyped-call]
     loss = w.pow(2).sum()
     return locals()
 
@@ -180,7 +180,7 @@ def hook_that_zeroes_fixed() -> dict[str, Any]:
 def second_backward() -> dict[str, Any]:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     loss = w.pow(2).sum()
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     w.grad = None
     return locals()
 
@@ -188,6 +188,6 @@ def second_backward() -> dict[str, Any]:
 def second_backward_fixed() -> dict[str, Any]:
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     loss = w.pow(2).sum()
-    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)  # type: ignore[no-untyped-call]
     w.grad = None
     return locals()
