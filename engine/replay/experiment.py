@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
 from time import perf_counter
 
@@ -26,7 +27,7 @@ __all__ = ["price", "replay_backward"]
 
 PLAIN_ROUNDS = 3
 PLAIN_S = 3.0
-"""No further plain backward once they took this long."""
+"""No further plain backward, and forward before it, once these took so long."""
 
 
 def price(spec: ReplaySpec) -> Price:
@@ -36,18 +37,28 @@ def price(spec: ReplaySpec) -> Price:
 
 def replay_backward(spec: ReplaySpec, progress: ProgressSink) -> Replay:
     """Every step of `spec.passes` backward passes in the engine's order, with the gradients on every edge."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, _warned_every_time():
         warnings.simplefilter("always")
         progress("building the model", 0.0)
         session = _Replayed(spec)
         progress("forward", 0.1)
         session.forward()
-        for number in range(spec.passes if session.run.error is None else 0):
-            progress(f"backward {number + 1} of {spec.passes}", 0.2 + 0.6 * number / spec.passes)
-            session.backward(number)
+        if session.run.error is None:
+            session.backward(progress)
         said = words(caught)
     progress("the same backward without hooks", 0.9)
     return session.result(said)
+
+
+@contextmanager
+def _warned_every_time() -> Iterator[None]:
+    """What PyTorch warns of once per process is said in every run that earns it."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        yield
+    finally:
+        torch.set_warn_always(before)
 
 
 class _Replayed:
@@ -68,18 +79,30 @@ class _Replayed:
         if self.hook.note:
             self.recording.notes[self.hook.note] = None
 
-    def backward(self, number: int) -> None:
-        """One more pass, over the same graph or over that of a new forward."""
-        graph = self.graph
-        if number and self.spec.new_forward:
-            self.run.forward()
-            graph, self._ids = self._read()
-        elif number:
-            graph, self._ids = self._read()
-        tensors = self._roots()
-        self.recording.run(
-            graph, self._ids, tensors, self._seeds(tensors), self.spec.retain_graph or None, self.spec.create_graph
-        )
+    def backward(self, progress: ProgressSink) -> None:
+        """Every pass, over the same graph or each over that of a forward of its own."""
+        spec = self.spec
+        together = 1 if spec.new_forward else spec.passes
+        for number in range(0, spec.passes, together):
+            progress(f"backward {number + 1} of {spec.passes}", 0.2 + 0.6 * number / spec.passes)
+            graph: Graph | None = self.graph
+            if number:
+                self.run.forward()
+                graph = self._read_again()
+            tensors = self._roots()
+            how = self._seeds(tensors), spec.retain_graph or None, spec.create_graph
+            if graph is None:
+                self.recording.run_unwatched(tensors, *how)
+            else:
+                self.recording.run(graph, self._ids, tensors, *how, passes=together)
+
+    def _read_again(self) -> Graph | None:
+        """The graph of a later forward; None where no step of it would be recorded."""
+        if self.recording.recorder.is_full:
+            self.recording.notes["Later passes ran, but their steps are not shown: there are too many."] = None
+            return None
+        graph, self._ids = self._read()
+        return graph
 
     def result(self, said: tuple[str, ...]) -> Replay:
         run, calls = self.run, self.run.recording.calls
@@ -89,6 +112,7 @@ class _Replayed:
             run.built.model, run.built.inputs, run.extra(), Backward(True, error, calls, cut, self.uses)
         )
         self._ids.clear()
+        self.recording.note_silent_hook(self.spec.hook)
         modules = module_calls(run.built.model, self.graph, calls)
         return self.recording.replay(
             modules=modules,
@@ -128,10 +152,12 @@ class _Replayed:
         """Median over forwards of their own, all hooks removed."""
         self.hook.remove()
         taken: list[float] = []
+        began = perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            while len(taken) < PLAIN_ROUNDS and sum(taken) < PLAIN_S:
-                self.run.built.model.zero_grad()
+            while not taken or (len(taken) < PLAIN_ROUNDS and perf_counter() - began < PLAIN_S):
+                for leaf in [*self.run.built.model.parameters(), *self.run.built.inputs.values()]:
+                    leaf.grad = None
                 self.run.forward()
                 roots = self._roots()
                 seeds = self._seeds(roots)

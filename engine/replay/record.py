@@ -20,7 +20,7 @@ from engine.graph.walk import read_graph
 from engine.replay.inner_nodes import MOST_NODES, InnerNodes
 from engine.replay.recomputation import recomputation_recorded
 from engine.replay.recorder import Recorder
-from engine.replay.spec import HookCall, Replay
+from engine.replay.spec import GradientHook, HookCall, Replay
 from engine.replay.watching import same_structure, watch_graph
 
 Ids = dict[Any, int]
@@ -99,17 +99,20 @@ class Recording:
             watch_graph(self.recorder, graph, ids, self._places(graph))
             for _ in range(passes):
                 self._seed(ids, tensors, seeds)
-                number = len(self.recorder.passes)
-                with (
-                    recomputation_recorded(self.recorder, inner, self.model, create_graph),
-                    self.recorder.backward(number, lambda error: pytorch_error("backward", error)),
-                ):
-                    torch.autograd.backward(tensors, seeds, retain_graph=retain_graph, create_graph=create_graph)
+                with recomputation_recorded(self.recorder, inner, self.model, create_graph):
+                    self.run_unwatched(tensors, seeds, retain_graph, create_graph)
         finally:
             self.recorder.release()
             ids.clear()
         if inner.left_out:
             self.notes[f"Of the graphs that reentrant checkpoints built, {MOST_NODES:,} nodes are shown."] = None
+
+    def run_unwatched(
+        self, tensors: Sequence[torch.Tensor], seeds: Seeds, retain_graph: bool | None, create_graph: bool
+    ) -> None:
+        """One pass as it is, for its time and error."""
+        with self.recorder.backward(lambda error: pytorch_error("backward", error)):
+            torch.autograd.backward(tensors, seeds, retain_graph=retain_graph, create_graph=create_graph)
 
     def note_module_hook(
         self, at: str, received: Sequence[torch.Tensor | None], gave: Sequence[torch.Tensor | None]
@@ -120,6 +123,12 @@ class Recording:
                 came, went = self.recorder.gradients.indices((one, other))
                 if came is not None:
                     self.hook_calls.append(HookCall(self.recorder.next_step, "module hook", at, came, went, None))
+
+    def note_silent_hook(self, hook: GradientHook) -> None:
+        """Say so where a hook that was placed has not run."""
+        calls = [*self.hook_calls, *self.recorder.accumulations.hook_calls]
+        if hook.kind != "none" and not calls and self.recorder.passes and not self.notes:
+            self.notes[f"The hook on {hook.at or 'the input'} never ran: no gradient came by."] = None
 
     def replay(self, **fields: Any) -> Replay:
         """The result; `fields` are those the recording does not know."""

@@ -20,7 +20,8 @@ from engine.replay.gradients import Gradients
 from engine.replay.spec import Pass, Step
 
 MOST_STEPS = 120_000
-"""Steps recorded at most: about 30 MB of the result's 48."""
+MOST_GRADIENTS = 150_000
+"""Recorded at most; both together are some 25 MiB of the result's 48, values and histograms another 16."""
 
 Gradient = torch.Tensor | None
 Slots = list[tuple[int, int]]
@@ -92,7 +93,7 @@ class Recorder:
         self.accumulations.forget()
 
     @contextmanager
-    def backward(self, number: int, error_of: Callable[[Exception], PyTorchError]) -> Iterator[None]:
+    def backward(self, error_of: Callable[[Exception], PyTorchError]) -> Iterator[None]:
         """One pass: what PyTorch raises inside is kept in its row."""
         first, error = len(self._steps), None
         self._threads.setdefault(get_ident(), 0)
@@ -105,7 +106,7 @@ class Recorder:
         duration_s = perf_counter() - began
         self._running.clear()
         self.accumulations.forget()
-        self.passes.append(Pass(number, first, len(self._steps), duration_s, error))
+        self.passes.append(Pass(len(self.passes), first, len(self._steps), duration_s, error))
 
     def seed(self, node: int, position: int, gradient: torch.Tensor) -> None:
         """A root that is a leaf itself: its AccumulateGrad gets the seed."""
@@ -124,7 +125,7 @@ class Recorder:
 
     @property
     def is_full(self) -> bool:
-        return len(self._steps) >= self._most_steps
+        return len(self._steps) >= self._most_steps or len(self.gradients.summaries) >= MOST_GRADIENTS
 
     def steps(self) -> tuple[Step, ...]:
         """The rows; the number of the pass is told by the passes' bounds."""

@@ -92,7 +92,10 @@ class Pass(Row, frozen=True, array_like=True, gc=False):
 
 
 class HookCall(Row, frozen=True, array_like=True, gc=False):
-    """A hook that ran: before step `step`; `changed` when it gave another gradient."""
+    """A hook that ran before step `step`, a post accumulate hook at its end; `gave` differs where it changed something.
+
+    Hooks of one leaf are told together: what the first received and what came out of the last.
+    """
 
     step: int
     kind: Literal["tensor hook", "module hook", "post accumulate hook"]
@@ -101,6 +104,10 @@ class HookCall(Row, frozen=True, array_like=True, gc=False):
     gave: int | None
     grad_was_none: bool | None
     """Whether the leaf's `.grad` was None at that moment; None for what is no leaf."""
+
+    @property
+    def changed(self) -> bool:
+        return self.kind != "post accumulate hook" and self.received != self.gave
 
 
 class Replay(Result, frozen=True, kw_only=True):
@@ -134,7 +141,7 @@ class ReplaySpec(Spec[Replay], frozen=True, kw_only=True):
 
     verb: ClassVar[str] = "replay_backward"
     result: ClassVar[type[Result]] = Replay
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[Limits] = Limits(wall_s=120.0, cpu_s=180)
 
     model: ModelSpec = ModelSpec()
     roots: Roots = "loss"
