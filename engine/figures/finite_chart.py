@@ -14,7 +14,7 @@ from engine.gradients.results import Checked, CheckedEntry
 
 VERDICTS = {
     "agrees": ("claim_holds", "circle"),
-    "kink": ("claim_sometimes", "diamond"),
+    "bends": ("claim_sometimes", "diamond"),
     "differs": ("wrong", "star"),
     "not finite": ("non_finite", "x"),
 }

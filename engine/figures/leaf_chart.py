@@ -122,9 +122,10 @@ def _add_series(
     here = [number for number, value in enumerate(one.values) if not state_of(value)]
     symbol = SYMBOLS[place[0] % len(SYMBOLS)]
     figure.add_scatter(
-        x=[beside(number, place) for number in here],
-        y=[scale.place(one.values[number]) for number in here],
+        x=[beside(number, place) for number in here] or [None],
+        y=[scale.place(one.values[number]) for number in here] or [None],
         mode="markers",
+        showlegend=True,
         name=label_text(one.label, 60),
         marker={"symbol": symbol, "size": 9, "color": one.accent(theme), "line": {"width": 0}},
         customdata=[[number] for number in here],

@@ -19,10 +19,12 @@ from engine.models.shape import has_batch_norm, has_dropout
 from engine.models.spec import ModelSpec
 from engine.runner.contract import ProgressSink
 
-ROUNDOFF = 16.0
+ROUNDOFF = 64.0
 """Losses are sums of many rounded terms: this many units of float64 roundoff are allowed on each."""
 SMALLER = 1 / 64
-"""The step is shrunk by this to tell a kink beside the point from one at the point."""
+"""The step is shrunk by this to tell a bend of the loss from a gradient that is wrong at any step."""
+SHRUNK = 1 / 8
+"""An error that falls below this share of itself with the smaller step comes from the step."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _check(
 def _verdict(
     spec: FiniteDifferenceSpec, place: _Place, exact: _Model, loss: float, found: tuple[float, float, float, float]
 ) -> Verdict:
-    """A kink shows when a smaller step agrees (it lay beside), or the one-sided quotients stay apart (it is here)."""
+    """The loss bends where a smaller step comes nearer, or the two one-sided quotients stay apart: a kink is here."""
     gradient, numeric, one_sided, tolerance = found
     if not (math.isfinite(gradient) and math.isfinite(numeric)):
         return "not finite"
@@ -156,11 +158,11 @@ def _verdict(
         return "agrees"
     eps = spec.eps * SMALLER
     up, down = exact.moved(place, eps), exact.moved(place, -eps)
-    looser = tolerance / SMALLER
-    if _agree(gradient, (up - down) / (2 * eps), spec.rtol, looser):
-        return "kink"
+    nearer, looser = (up - down) / (2 * eps), tolerance / SMALLER
+    if _agree(gradient, nearer, spec.rtol, looser) or abs(gradient - nearer) < abs(gradient - numeric) * SHRUNK:
+        return "bends"
     stays_apart = abs((up - loss) - (loss - down)) / eps > max(0.5 * one_sided, 4 * looser)
-    return "kink" if stays_apart else "differs"
+    return "bends" if stays_apart else "differs"
 
 
 def _agree(a: float, b: float, rtol: float, atol: float) -> bool:

@@ -13,7 +13,7 @@ from engine.summary import TensorSummary
 
 LeafKind = Literal["parameter", "input", "intermediate"]
 Chosen = Literal["largest", "smallest", "random"]
-Verdict = Literal["agrees", "kink", "differs", "not finite"]
+Verdict = Literal["agrees", "bends", "differs", "not finite"]
 
 
 class GradientRow(msgspec.Struct, frozen=True, kw_only=True):

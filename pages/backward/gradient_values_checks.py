@@ -15,9 +15,9 @@ from pages.shared.theme import shown_theme
 
 TABS = ("Every entry", "Where it cannot hold")
 WHY = (
-    "**A kink.** ReLU, max and abs have no slope where they bend; differences straddle the bend and autograd takes "
-    "one side. An entry is called a kink when a 64 times smaller step agrees, or when the slopes to the left and to "
-    "the right stay apart as the step shrinks.\n\n"
+    "**A bend.** ReLU, max and abs have no slope where they bend; differences straddle the bend and autograd takes "
+    "one side. An entry *bends* when a 64 times smaller step agrees or comes much nearer (a kink beside it, or strong "
+    "curvature), or when the slopes to the left and to the right stay apart as the step shrinks (a kink at it).\n\n"
     "**Precision.** The quotient divides a rounding error of the loss by eps: in float32 that leaves two or three "
     "digits, so the losses here are float64 and the grey marks show what float32 losses would have said. A larger eps "
     "means less roundoff and more curvature; the best lies near the cube root of the precision, 1e-5 in float64.\n\n"
@@ -34,7 +34,7 @@ def check_numbers(outcome: Checked) -> tuple[KeyNumber, ...]:
     relative = [relative_error(entry) for entry in outcome.entries if entry.verdict == "agrees"]
     return (
         KeyNumber("Agree", verdicts.count("agrees"), "count", "entries within rtol and the roundoff of the quotient"),
-        KeyNumber("Kinks", verdicts.count("kink"), "count", "entries where the loss bends within eps"),
+        KeyNumber("Bends", verdicts.count("bends"), "count", "entries whose error falls with the step, or at a kink"),
         KeyNumber("Differ", verdicts.count("differs") + verdicts.count("not finite"), "count", "all other entries"),
         KeyNumber("Worst agreeing", max(relative, default=None), "", "|grad − quotient| / max of both, in float64"),
         KeyNumber("eps", outcome.eps, "", "the step of `(f(x + eps) - f(x - eps)) / (2 * eps)`"),

@@ -50,7 +50,8 @@ LABELS = {
     "log10_rtol": "rtol = 10^",
     "poison": "spoil with",
 }
-WIDTHS = {"against": 190, "error_if_nonfinite": 180, "backward_again": 160, "norm_type": 90}
+WITH_MOMENTUM = ("SGD", "RMSprop")
+WIDTHS = {"against": 190, "error_if_nonfinite": 180, "backward_again": 200, "norm_type": 90}
 HIDDEN_CHOICE = "given"
 """Of `against`: not chosen by hand, but asked for by the values section when a run is pinned."""
 
@@ -92,7 +93,10 @@ def _draw(kind: type[AnySpec], name: str, key: str) -> None:
         choices = [choice for choice in _choices() if choice != HIDDEN_CHOICE]
         st.selectbox(LABELS[name], choices, **common_arguments(key, "A is the model of the sidebar without it"))
         return
-    draw_field(kind, name, key, label=LABELS.get(name, name))
+    reason = ""
+    if name == "momentum" and field_value(kind, "optimizer", _key("zero_grad", "optimizer")) not in WITH_MOMENTUM:
+        reason = "Adam and AdamW average gradients by betas instead"
+    draw_field(kind, name, key, label=LABELS.get(name, name), reason=reason)
 
 
 def _choices() -> tuple[str, ...]:
