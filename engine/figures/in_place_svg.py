@@ -125,7 +125,9 @@ def _grounds(shown: Timeline, places: _Places, theme: Theme) -> list[str]:
         head = _text(left + 10, 25, shorten(names, max(room, 6)), TEXT[theme], 13, 650)
         parts.append(_group(words + ("\none memory, several tensors" if shared else ""), head))
         for number in numbers:
-            note = f"{format_bytes(shown.lanes[number].nbytes)}" if len(numbers) == 1 else "own counter"
+            note = f"{format_bytes(shown.lanes[number].nbytes)}"
+            if len(numbers) > 1:
+                note = f"counter of {shorten(shown.lanes[number].title.partition(',')[0], 8)}"
             note = "no version counter" if shown.lanes[number].counter < 0 else note
             parts.append(_text(places.edges[number][0] + 10, 42, note, MUTED[theme], 10.5))
     return parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from engine.figures.units import format_bytes, format_count, format_shape, format_significant
@@ -15,9 +17,9 @@ STATE_COLUMNS = (
     "name", "version", "grad_fn", "is_leaf", "requires_grad", "view of", "memory", "shape", "values", "grad",
 )  # fmt: skip
 SAVED_COLUMNS = ("node", "made in line", "slot", "memory", "saved at", "now", "state")
-FAMILY_COLUMNS = ("statement", "outcome", "versions", "grad_fn", "gradient of the leaf", "PyTorch said")
+FAMILY_COLUMNS = ("statement", "outcome", "version", "grad_fn", "gradient", "PyTorch said")
 UPDATE_COLUMNS = (
-    "form", "code", "new storages", "bytes", "most at once", "data_ptr", "tensor", "is_leaf", "version",
+    "form", "new storages", "bytes", "most at once", "data_ptr", "tensor", "is_leaf", "version", "code",
 )  # fmt: skip
 STATES = {
     "fresh": "as saved",
@@ -100,11 +102,17 @@ def _family_row(title: str, outcome: Outcome) -> tuple[str, ...]:
     return (
         title,
         OUTCOMES[outcome.verdict],
-        ", ".join(f"{one.name}: {'none' if one.version is None else one.version}" for one in outcome.states),
-        ", ".join(f"{one.name}: {_grad_fn(one)}" for one in outcome.states),
-        "; ".join(f"{name}: {values_text(values)}" for name, values in outcome.gradients),
+        _each((one.name, "none" if one.version is None else str(one.version)) for one in outcome.states),
+        _each((one.name, _grad_fn(one)) for one in outcome.states),
+        _each((name, values_text(values)) for name, values in outcome.gradients),
         said,
     )
+
+
+def _each(named: Iterable[tuple[str, str]]) -> str:
+    """`x: 1, v: 1`; of a single tensor what it is alone."""
+    found = list(named)
+    return found[0][1] if len(found) == 1 else ", ".join(f"{name}: {words}" for name, words in found)
 
 
 def _grad_fn(state: State) -> str:
@@ -121,7 +129,6 @@ def update_rows(updated: Updated) -> list[tuple[str, ...]]:
 def _update_row(update: Update) -> tuple[str, ...]:
     return (
         update.name,
-        update.code,
         format_significant(update.allocations) if update.allocations % 1 else format_count(int(update.allocations)),
         format_bytes(update.allocated_bytes),
         format_bytes(update.peak_bytes),
@@ -129,6 +136,7 @@ def _update_row(update: Update) -> tuple[str, ...]:
         "the same" if update.keeps_tensor else "another",
         "yes" if update.is_leaf else "no",
         f"{update.version_before} → {update.version_after}",
+        update.code,
     )
 
 

@@ -31,6 +31,7 @@ MOST_STATEMENTS = 24
 MOST_TENSORS = 12
 LONGEST_PROGRAM = 1500
 DEEPEST_BLOCK = 3
+DEEPEST_TREE = 60
 EXAMPLE = "x = randn(3, requires_grad=True)"
 _SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**",
@@ -53,6 +54,8 @@ def parse_program(text: str) -> tuple[Statement, ...]:
         raise StatementError(f"The program cannot be read ({type(error).__name__}). Write simpler lines.") from None
     if not body:
         raise StatementError(f"The program is empty. Write one statement a line, such as {EXAMPLE}")
+    if _depth(body) > DEEPEST_TREE:
+        raise StatementError("The program is nested too deeply. Name what is inside first, or use fewer brackets.")
     reader = _Reader(text.expandtabs(4).splitlines())
     reader.block(body, ())
     if len(reader.statements) > MOST_STATEMENTS:
@@ -60,6 +63,14 @@ def parse_program(text: str) -> tuple[Statement, ...]:
             f"A program has at most {MOST_STATEMENTS} statements; received {len(reader.statements)}. Leave some out."
         )
     return tuple(reader.statements)
+
+
+def _depth(body: Sequence[ast.AST]) -> int:
+    """Levels of the deepest tree, counted without recursion."""
+    depth, level = 0, list(body)
+    while level:
+        depth, level = depth + 1, [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
 
 
 class _Reader:
@@ -80,7 +91,7 @@ class _Reader:
             if isinstance(node, ast.With):
                 self.block(node.body, (*modes, self.mode(node, len(modes))))
                 continue
-            if node.end_lineno != node.lineno:
+            if node.end_lineno != node.lineno and not hasattr(node, "body"):
                 raise StatementError("runs over several lines. Write each statement on one line", node.lineno)
             text = self.lines[node.lineno - 1].partition("#")[0].strip()
             try:

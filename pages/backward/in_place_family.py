@@ -14,7 +14,7 @@ from pages.backward.in_place_controls import use_program
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
 
-WIDTHS = {"statement": 250, "outcome": 130, "versions": 90, "grad_fn": 190, "gradient of the leaf": 190}
+WIDTHS = {"statement": 255, "outcome": 125, "version": 80, "grad_fn": 150, "gradient": 160}
 MEANINGS = {
     "runs": "claim_holds",
     "raises": "claim_fails",
@@ -75,7 +75,7 @@ def family_numbers(family: Family) -> tuple[KeyNumber, ...]:
         KeyNumber("Programs", len(family.outcomes), "count", "the rows above, each run by itself"),
         KeyNumber("Allowed", count["runs"], "count", "programs that ran, with every saved tensor as it was saved"),
         KeyNumber("Refused", count["raises"], "count", "programs in which a statement raised"),
-        KeyNumber("Backward raises", count["breaks backward"], "count", "programs whose backward met another version"),
+        KeyNumber("At backward", count["breaks backward"], "count", "programs whose backward met another version"),
         KeyNumber(
             "Wrong gradient", count["wrong gradient"], "count", "programs that overwrote a saved tensor unnoticed"
         ),

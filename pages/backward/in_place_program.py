@@ -68,11 +68,7 @@ def _draw_reasons(spec: ProgramSpec, traced: Traced) -> None:
         return
     words, plain = st.columns(2, gap="medium")
     with words:
-        st.markdown(
-            "**PyTorch said**"
-            if traced.run.error
-            else f"**PyTorch would say** to a backward from `{traced.run.probed}`"
-        )
+        st.markdown(_who_said(traced.run))
         st.code(f"{said.type}: {said.message}" if said else "nothing", language=None, wrap_lines=True)
     with plain:
         st.markdown("**In plain words**")
@@ -81,6 +77,13 @@ def _draw_reasons(spec: ProgramSpec, traced: Traced) -> None:
         _draw_fix(spec, traced.run, traced.fix)
     else:
         st.caption("No rule of this page corrects this program; nothing is suggested that was not run.")
+
+
+def _who_said(traced: ProgramRun) -> str:
+    """Where PyTorch's words come from: the program, or a backward that it does not call."""
+    if traced.error is None and traced.probed:
+        return f"**PyTorch would say** to a backward from `{traced.probed}`"
+    return "**PyTorch said**"
 
 
 def _draw_fix(spec: ProgramSpec, broken: ProgramRun, fix: Fix) -> None:
