@@ -88,6 +88,15 @@ def settle(spec: CustomFunctionSpec, made: Made) -> Settled:
     return Settled(inputs, found, [pair.outside(SAFE_ATOL, SAFE_RTOL) for pair in found])
 
 
+def not_finite(settled: Settled) -> set[tuple[int, int]]:
+    """(input, column) of mismatches where backward or the differences are NaN or infinite."""
+    return {
+        (pair.input, int(column))
+        for pair, mask in zip(settled.pairs, settled.outside, strict=True)
+        for column in np.flatnonzero((mask & ~np.isfinite(pair.analytical + pair.numerical)).any(axis=0))
+    }
+
+
 def kinks(made: Made, settled: Settled) -> set[tuple[int, int]]:
     """(input, column) of mismatches where left and right differences stay apart however small the step."""
     columns = {

@@ -15,6 +15,7 @@ VerdictKind = Literal[
     "not linear in grad_output",
     "once differentiable",
     "precision",
+    "not finite",
     "kink",
     "non-deterministic",
     "overlapping memory",

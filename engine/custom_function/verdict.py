@@ -123,8 +123,14 @@ def _precision(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict | 
 def _values(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict:
     """Kink, declared clip or surrogate, or a wrong formula, from Jacobians in float64."""
     settled = evidence.settle(spec, made)
-    found = evidence.kinks(made, settled)
-    left = evidence.without(settled, found)
+    bad = evidence.not_finite(settled)
+    question = "Are both Jacobians finite?"
+    if bad and not any(mask.any() for mask in evidence.without(settled, bad)):
+        words = f"At {_elements(len(bad))} backward or forward is NaN or infinite: no difference can be compared there."
+        return trace.decide("not finite", question, f"no, at all mismatches ({_elements(len(bad))})", words)
+    trace.note(question, f"not at {_elements(len(bad))}, which are left out now" if bad else "yes")
+    found = evidence.kinks(made, settled) - bad
+    left = evidence.without(settled, found | bad)
     question = "Do one-sided differences stay apart at the mismatches?"
     if not any(mask.any() for mask in left):
         words = (

@@ -10,6 +10,7 @@ REMEDIES: dict[VerdictKind, str] = {
     "not linear in grad_output": "Clamp in a hook or by torch.nn.utils.clip_grad_value_, where it is seen to happen.",
     "once differentiable": "Write backward in differentiable operations and drop the decorator to allow a second one.",
     "precision": "Check in float64 with the default eps, or loosen eps to 1e-2 and atol to 1e-2 for float32.",
+    "not finite": "Check at points where forward and its derivative are finite.",
     "kink": "Check at points beside the kink, and say in the docstring which subgradient backward takes there.",
     "non-deterministic": "Seed or remove the randomness, or allow for it by nondet_tol.",
     "overlapping memory": "Call .contiguous() (or .clone()) on the input before gradcheck.",

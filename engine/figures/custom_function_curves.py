@@ -155,16 +155,16 @@ def gradcheck_points(spec: CustomFunctionSpec, found: CheckedFunction, curve: Cu
 
 
 def _shade(figure: go.Figure, x: Values, mask: NDArray[np.bool_], theme: Theme) -> None:
+    """One band over both charts per run."""
     half = (x[1] - x[0]) / 2
-    for first, last in runs_of(mask)[:MOST_SHADES]:
-        figure.add_vrect(
-            x0=float(x[first] - half),
-            x1=float(x[last] + half),
-            fillcolor=meaning("wrong").accent(theme),
-            opacity=0.13,
-            line_width=0,
-            layer="below",
-        )
+    look = {"fillcolor": meaning("wrong").accent(theme), "opacity": 0.13, "line": {"width": 0}, "layer": "below"}
+    bands = [
+        {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1}
+        | {"x0": float(x[first] - half), "x1": float(x[last] + half)}
+        | look
+        for first, last in runs_of(mask)[:MOST_SHADES]
+    ]
+    figure.update_layout(shapes=bands)
 
 
 def range_of(curve: Curve) -> list[float] | None:

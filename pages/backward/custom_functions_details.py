@@ -145,7 +145,7 @@ def lifetime_words(seen: Lifetime) -> list[str]:
         words = "at once" if seen.freed_at_once else f"{after}: ctx and output keep each other alive"
         lines.append(f"The output is freed {words}.")
     if seen.write_error is not None:
-        lines.append(f"`x.add_(1)` before backward is noticed: {literal(seen.write_error.message.split('.')[0])}.")
+        lines.append(f"`x.add_(1)` before backward is noticed: {literal(seen.write_error.message.split(':')[0])}.")
     elif seen.gradient_changed:
         moved = format_significant(seen.gradient_changed)
         lines.append(f"`x.add_(1)` before backward goes **unnoticed**, and the gradient is off by {moved}.")

@@ -21,6 +21,7 @@ ICONS: dict[VerdictKind, str] = {
     "not linear in grad_output": "warning",
     "once differentiable": "looks_one",
     "precision": "straighten",
+    "not finite": "all_inclusive",
     "kink": "change_history",
     "non-deterministic": "casino",
     "overlapping memory": "layers",

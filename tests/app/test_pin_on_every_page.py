@@ -20,6 +20,7 @@ QUICK: tuple[Case, ...] = (
     ("graph/01_autograd_graph", {}, "batch", 8),
     ("tensors/04_broadcasting", {}, "broadcast.dtype.a", "float64"),
     ("backward/04_higher_order", {}, "higher.function", "sin(x)"),
+    ("backward/03_custom_functions", {}, "function.clip", 0.3),
 )
 SLOW: tuple[Case, ...] = (
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
