@@ -23,6 +23,7 @@ QUICK: tuple[Case, ...] = (
     ("backward/03_custom_functions", {}, "function.clip", 0.3),
 )
 SLOW: tuple[Case, ...] = (
+    ("backward/02_gradient_values", {}, "batch", 8),
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
     ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
     ("performance/03_claims", {}, "claims.cube.x", 3.0),
