@@ -10,7 +10,7 @@ from engine.figures.view import Direction, GraphView
 from pages.shared.detail import CEILING, DETAIL, READABLE
 from pages.shared.link import forget_opened_groups, inside_group, look_inside, opened_groups
 
-PICTURE_HEIGHT = 600
+PICTURE_HEIGHT = 560
 READABLE_AREA = (930, PICTURE_HEIGHT - 70)
 """Pixels of the picture in a window 1280 wide, without the bar under it."""
 

@@ -61,8 +61,11 @@ class Replay extends ReplayPaint {
     scene.wires.forEach((wire, number) => (wire.order = number));
     const pairs = new Map(scene.wires.map((wire, number) => [wire.source * scene.boxes.length + wire.target, number]));
     this.wireOfEdge = new Int32Array(index.consumer.length).fill(-1);
+    this.chips = []; // leaves on the boxes that use them, with what flowed into them
+    this.chipOfEdge = new Map();
     for (let edge = 0; edge < index.consumer.length; edge++) {
       const [one, other] = [boxAt(index.producerAt(edge)), boxAt(index.at[index.consumer[edge]])];
+      if (one === other) this.placeChip(edge, one);
       if (one === other || one < 0 || other < 0) continue;
       this.wireOfEdge[edge] = pairs.get(one * scene.boxes.length + other) ?? pairs.get(other * scene.boxes.length + one) ?? -1;
     }
@@ -71,7 +74,22 @@ class Replay extends ReplayPaint {
     this.runs = new Uint32Array(scene.boxes.length); // steps of this pass at all
     this.states = new Uint8Array(scene.wires.length);
     this.norms = new Float64Array(scene.wires.length);
+    this.bad = new Set(); // boxes with a gradient inside that is not finite
     this.settled = { pass: -1, done: 0 };
+  }
+
+  // A leaf that is drawn on the box that uses it: no wire carries its gradient, so its mark takes the colour.
+  placeChip(edge, number) {
+    const { index } = this.view;
+    const box = this.scene.boxes[number];
+    if (!box || !index.isLeaf(index.producer[edge])) return;
+    const address = index.addressOf(index.producer[edge]);
+    const leaf = box.leaves.find((one) => one.address === address);
+    if (!leaf) return;
+    const known = this.chips.find((chip) => chip.leaf === leaf);
+    const chip = known ?? { box, leaf, state: FLOW.NOTHING, norm: 0 };
+    if (!known) this.chips.push(chip);
+    this.chipOfEdge.set(edge, chip);
   }
 
   get step() {
@@ -93,6 +111,8 @@ class Replay extends ReplayPaint {
     const [, first, last] = this.told.passes[pass] ?? [0, 0, this.count];
     if (this.settled.pass !== pass || this.settled.done > this.done) {
       for (const list of [this.ran, this.runs, this.states, this.norms]) list.fill(0);
+      for (const chip of this.chips) Object.assign(chip, { state: FLOW.NOTHING, norm: 0 });
+      this.bad.clear();
       for (let step = first; step < last; step++) if (this.boxOfStep[step] >= 0) this.runs[this.boxOfStep[step]]++;
       this.settled = { pass, done: first };
     }
@@ -103,11 +123,22 @@ class Replay extends ReplayPaint {
   advance(step) {
     if (this.boxOfStep[step] >= 0) this.ran[this.boxOfStep[step]]++;
     for (const flow of this.flowsOf(step)) {
-      const wire = this.wireOfEdge[this.columns.flow_edge[flow]];
-      if (wire < 0) continue;
-      this.states[wire] = Math.max(this.states[wire], this.columns.flow_state[flow]);
-      this.norms[wire] = Math.hypot(this.norms[wire], this.columns.flow_norm[flow]);
+      const [edge, state, norm] = [this.columns.flow_edge[flow], this.columns.flow_state[flow], this.columns.flow_norm[flow]];
+      const wire = this.wireOfEdge[edge];
+      if (wire < 0) {
+        this.inside(step, edge, state, norm);
+        continue;
+      }
+      this.states[wire] = Math.max(this.states[wire], state);
+      this.norms[wire] = Math.hypot(this.norms[wire], norm);
     }
+  }
+
+  // What no wire shows: into a leaf of the box, or between two nodes of a closed group.
+  inside(step, edge, state, norm) {
+    if (state === FLOW.NON_FINITE && this.boxOfStep[step] >= 0) this.bad.add(this.boxOfStep[step]);
+    const chip = this.chipOfEdge.get(edge);
+    if (chip) Object.assign(chip, { state: Math.max(chip.state, state), norm: Math.hypot(chip.norm, norm) });
   }
 
   *flowsOf(step) {

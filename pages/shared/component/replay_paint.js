@@ -41,6 +41,8 @@ class ReplayPaint {
     if (chosen) this.halo(context, chosen, this.view.theme.primary, 10);
     for (const number of this.sent) this.sentWire(context, this.scene.wires[number]);
     this.bars(context);
+    this.paintChips(context);
+    this.paintBad(context);
     this.ring(context);
     this.sentWords(context);
     context.globalAlpha = 1;
@@ -126,9 +128,13 @@ class ReplayPaint {
 
   // A gradient that is 0 or not finite has a mark of its own in the middle of its wire.
   mark(context, wire, name, colour) {
+    const [x, y] = (wire.middle ??= pointAlong(wire.curve, 0.5));
+    this.markAt(context, x, y, name, colour);
+  }
+
+  markAt(context, x, y, name, colour) {
     const { view, scene } = this;
     const scale = 1.1 / Math.max(0.6, view.camera.zoom);
-    const [x, y] = (wire.middle ??= pointAlong(wire.curve, 0.5));
     context.fillStyle = view.theme.background;
     context.beginPath();
     context.arc(x, y, 8 * scale, 0, 7);
@@ -165,6 +171,36 @@ class ReplayPaint {
     context.globalAlpha = 1;
     if (view.camera.zoom >= PATCHES) view.painter.badge(context, scene, meaning, box, accent, state);
     this.chip(context, box, accent);
+  }
+
+  // Leaves in the colour of what flowed into them, where they can be read.
+  paintChips(context) {
+    const { camera } = this.view;
+    if (11 * camera.zoom < READABLE) return;
+    const bounds = this.sight();
+    for (const { box, leaf, state, norm } of this.chips) {
+      const { place } = leaf;
+      if (state === FLOW.NOTHING || !place || !overlap({ left: box.x, right: box.x + box.width, top: box.y, bottom: box.y + box.height }, bounds)) continue;
+      const { colour, mark } = this.look(state, norm);
+      context.beginPath();
+      context.roundRect(place.x, place.y, place.width, 16, 8);
+      context.strokeStyle = colour;
+      context.lineWidth = 2.2;
+      if (state === FLOW.ZERO) context.setLineDash([4, 3]);
+      context.stroke();
+      context.setLineDash([]);
+      if (mark) this.markAt(context, place.x + place.width - 3, place.y + 2, mark, colour);
+    }
+  }
+
+  // Boxes with a gradient that is not finite and that no wire shows.
+  paintBad(context) {
+    if (!this.bad.size) return;
+    const { accent } = this.view.painter.named(this.scene, "non_finite");
+    for (const number of this.bad) {
+      const box = this.scene.boxes[number];
+      this.markAt(context, box.x + box.width - 4, box.y + box.height - 4, "non_finite", accent);
+    }
   }
 
   // The leaf that an accumulation wrote to, on its box.
