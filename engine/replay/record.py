@@ -14,7 +14,7 @@ from engine import recorded
 from engine.graph.leaves import Backward, leaf_table, uses_of
 from engine.graph.model_run import module_calls, pytorch_error
 from engine.graph.recording import latest_recording
-from engine.graph.roots import named_tensors
+from engine.graph.roots import named_inputs, named_tensors
 from engine.graph.spec import Graph, Leaf, PyTorchError
 from engine.graph.walk import read_graph
 from engine.replay.inner_nodes import MOST_NODES, InnerNodes
@@ -32,6 +32,7 @@ def record_backward(
     grad_outputs: Any = None,
     model: nn.Module | None = None,
     *,
+    inputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
 ) -> Replay:
@@ -39,7 +40,7 @@ def record_backward(
 
     `outputs`: a tensor, or tuples, lists, mappings and dataclasses of tensors; `grad_outputs` likewise, in the same
     order. `model` names parameters and modules when its forward ran inside `engine.graph.record_forward(model)`, and
-    lets recomputation be told by module. `.grad` becomes what it would without recording, bit for bit. An error of
+    lets recomputation be told by module; `inputs` (mapping, sequence or tensor) names inputs. `.grad` becomes what it would without recording, bit for bit. An error of
     PyTorch is in `passes[0].error`, not raised.
     """
     roots = list(named_tensors(outputs, "output"))
@@ -47,7 +48,7 @@ def record_backward(
     seeds = _listed(grad_outputs, len(tensors))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph, ids = read_graph(roots, model, {})
+        graph, ids = read_graph(roots, model, named_inputs(inputs))
         recording = Recording(model, graph)
         uses = uses_of(graph, ids, {})
         recording.run(graph, ids, tensors, seeds, retain_graph, create_graph)

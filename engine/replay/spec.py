@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -17,6 +18,9 @@ Roots = Literal["loss", "outputs", "loss and outputs"]
 GradOutputs = Literal["default", "ones", "random", "zeros", "minus ones"]
 HookKind = Literal["none", "observe", "scale", "clip by value", "zero", "replace by ones", "returns nan"]
 """`observe` only looks: a leaf gets a tensor hook and a post accumulate hook that change nothing."""
+
+LONGEST_NAME = 200
+_NAME = re.compile(r"\w+(\.\w+)*", re.ASCII)
 
 
 class GradientHook(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +38,11 @@ class GradientHook(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if len(self.at) > LONGEST_NAME or (self.at and _NAME.fullmatch(self.at) is None):
+            raise ValueError(
+                f"GradientHook.at must be a dotted name of at most {LONGEST_NAME} characters, as layers.0.weight; "
+                f"received {self.at[:40]!r}. Name a parameter, an input or a module, or leave it empty for the input."
+            )
 
 
 class Step(Row, frozen=True, array_like=True, gc=False):
