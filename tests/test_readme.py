@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from pages.shared.navigation import discover_pages
+from pages.shared.section_cards import presets_of
 from tests.source_tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,6 +38,14 @@ def test_its_table_names_every_page_and_no_other():
     table = README[README.index("| page | question |") :].split("\n\n")[0].splitlines()[2:]
     named = {row.split("|")[1].strip() for row in table}
     assert named == {"Start"} | {entry.title for entry in discover_pages() if entry.section != "start"}
+
+
+def test_the_lesson_is_made_of_questions_that_the_pages_ask():
+    lesson = (ROOT / "docs" / "lesson-backward.md").read_text(encoding="utf-8")
+    steps = [tuple(cell.strip() for cell in row.split("|")[2:4]) for row in lesson.splitlines() if row.startswith("| ")]
+    asked = {(entry.title, one.question) for entry in discover_pages() for one in presets_of(entry)}
+    assert len(steps) > 8
+    assert set(steps[1:]) <= asked
 
 
 def test_its_commands_exist():
