@@ -49,7 +49,8 @@ def derivative_chart(found: Derivatives, at: float, theme: Theme) -> go.Figure:
                 x=x[every],
                 y=array(second)[every],
                 mode="markers",
-                showlegend=False,
+                name=f"rings: by {by}",
+                showlegend=curve.order == 1,
                 marker={"color": colour, "size": 8, "symbol": f"{SYMBOLS[curve.order]}-open", "line": {"width": 1.5}},
                 hovertemplate=f"{title} by {by}: %{{y:.4g}}<extra></extra>",
             )
@@ -94,7 +95,7 @@ def node_chart(found: Derivatives, theme: Theme) -> go.Figure:
     )
     most = max((one.nodes for one in orders), default=1)
     _axes(figure, theme, "", "nodes behind it")
-    figure.update_yaxes(range=[0, max(1, most) * 1.18])
+    figure.update_yaxes(range=[0, max(1, most) * 1.18], **({"dtick": 1} if most <= 6 else {}))
     return styled(figure, CURVES_HEIGHT, theme, showlegend=False)
 
 

@@ -77,7 +77,8 @@ def measure_products(spec: ProductSpec, progress: ProgressSink) -> Products:
 def _refusal(n: int, hessian_bytes: int) -> str:
     return (
         f"Not made: {n} x {n} entries are {hessian_bytes} bytes ({size(hessian_bytes)}, predicted), and the limit here "
-        f"is {size(LARGEST_FULL_BYTES)}. The products below need no such matrix; choose a smaller n to see it."
+        f"is {size(LARGEST_FULL_BYTES)}, since it would be made anew in every round. The products need no such matrix; "
+        f"choose a smaller n to see it."
     )
 
 

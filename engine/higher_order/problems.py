@@ -170,5 +170,5 @@ def _network(function: str, n: int, seed: int, dtype: torch.dtype) -> Problem:
 
     scale = torch.cat([torch.full(shape, shape[-1] ** -0.5, dtype=dtype).reshape(-1) for shape in shapes.values()])
     x = _normal(seed + 1, ends[-1], dtype=dtype) * scale
-    names = tuple(name for name, shape in shapes.items() for _ in range(torch.Size(shape).numel()))
+    names = tuple(f"{name}[{k}]" for name, shape in shapes.items() for k in range(torch.Size(shape).numel()))
     return Problem(loss, x, names)

@@ -102,7 +102,7 @@ class Matrix(Result, frozen=True, kw_only=True):
     closed_form: float | None = None
     closed_form_text: str = ""
     names: tuple[str, ...] = ()
-    """Of the parameter every column belongs to, for networks."""
+    """Of every column, for networks: the parameter and the place in it, flattened."""
     error: PyTorchSaid | None = None
 
 

@@ -13,7 +13,7 @@ from engine.script.higher_order_article import CORRECTED, LITERAL
 from pages.backward.higher_order_numbers import numbers_of
 from pages.shared.key_numbers import draw_key_numbers
 
-CODE_HEIGHT = 280
+CODE_HEIGHT = 330
 
 
 def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, Article] | None) -> None:
@@ -23,11 +23,11 @@ def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, A
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("As the article has it")
-        st.code(LITERAL, language="python", height=CODE_HEIGHT)
+        st.code(LITERAL, language="python", height=CODE_HEIGHT, wrap_lines=True)
         _draw_outcome(one.error, one.distance)
     with right:
         st.markdown("Corrected")
-        st.code(CORRECTED, language="python", height=CODE_HEIGHT)
+        st.code(CORRECTED, language="python", height=CODE_HEIGHT, wrap_lines=True)
         _draw_outcome(one.corrected_error, one.corrected_distance)
     draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
     every, gradients = st.tabs(["Every situation", "The gradients here"], key="article.details", on_change="rerun")

@@ -38,13 +38,14 @@ PREFIXES: dict[type[AnySpec], str] = {
 }
 VISIBLE: dict[type[AnySpec], tuple[str, ...]] = {
     DerivativeSpec: ("function", "expression", "order", "x", "create_graph", "allow_unused", "materialize_grads"),
-    MatrixSpec: ("matrix", "function", "expression", "n", "point"),
+    MatrixSpec: ("matrix", "function", "expression", "point", "n"),
     ProductSpec: ("function", "n", "dtype"),
     CurvatureSpec: ("function", "n", "steps"),
     ArticleSpec: ("situation",),
     RulingSpec: ("topic",),
 }
 LABELS = {"point": "x, number by number", "n": "n, entries of x", "steps": "products at most", "dtype": "dtype"}
+LABELS |= {name: name for name in ("create_graph", "allow_unused", "materialize_grads")}
 EXPRESSION_HELP = "As in Python: x**2 * sin(x); functions such as exp, tanh, relu, erf"
 POINT_HELP = "As in 2, 3, 0, 0; empty: n normal numbers from the seed"
 
@@ -105,7 +106,7 @@ def _draw_expression(kind: type[AnySpec], key: str) -> None:
 def _reason(kind: type[AnySpec], name: str) -> str:
     """Why a widget has nothing to say now."""
     if kind is MatrixSpec and name == "n" and str(st.session_state.get(key_of(kind, "point"), "")).strip():
-        return "x is written out below, so its length is n"
+        return "x is written out above, so its length is n"
     return ""
 
 

@@ -76,7 +76,12 @@ def _draw_picture(spec: DerivativeSpec, found: Derivatives) -> None:
             **common_arguments(PICTURE, ""),
         )  # fmt: skip
         if chosen == PICTURES[1] and graphs:
-            shown = st.segmented_control("Graph of", graphs, default=graphs[-1], key=SHOWN_ORDER) or graphs[-1]
+            shown = (
+                st.segmented_control(
+                    "Graph of", graphs, default=graphs[-1], key=SHOWN_ORDER, label_visibility="collapsed"
+                )
+                or graphs[-1]
+            )
     if chosen == PICTURES[1]:
         if graphs:
             show_graph(picture(spec, TITLES.index(shown))[1], key="higher.graph", height=GRAPH_HEIGHT)

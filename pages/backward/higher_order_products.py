@@ -7,7 +7,7 @@ import streamlit as st
 
 from engine.figures.higher_order_charts import CLAIMED_MEMORY, CLAIMED_TIMES, growth_chart, savings
 from engine.figures.timing_chart import ratio_chart
-from engine.figures.units import format_bytes, format_significant, format_time
+from engine.figures.units import format_bytes, format_count, format_significant, format_time
 from engine.higher_order.results import Product, Products
 from engine.higher_order.spec import ProductSpec
 from pages.backward.higher_order_numbers import numbers_of
@@ -54,6 +54,19 @@ def _draw_growth(found: Products) -> None:
     for column, what in zip(st.columns(2, gap="medium"), ("bytes", "seconds"), strict=True):
         chart = growth_chart(found.growth, names, what, shown_theme())
         column.plotly_chart(chart, key=f"product.growth.{what}", config=CHART)
+    if told := predicted(found):
+        st.markdown(told)
+
+
+def predicted(found: Products) -> str:
+    """What the fitted powers say of an n ten times as large; "" without a fit."""
+    parts = [
+        f"{one.name} about **{format_bytes(one.peak_bytes[-1] * 10**one.bytes_exponent)}** and "
+        f"**{format_time(one.seconds[-1] * 10**one.seconds_exponent)}**"
+        for one in found.growth
+        if one.bytes_exponent is not None and one.seconds_exponent is not None
+    ]
+    return f"At n = {format_count(10 * found.n)} (estimated from the fits): {'; '.join(parts)}." if parts else ""
 
 
 def claim_rows(found: Products) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def _draw_ruling(one: Ruling) -> None:
     call, outcome = st.columns([2, 3], gap="medium", vertical_alignment="center")
     call.code(one.code, language="python", wrap_lines=True)
     if one.error is None:
-        outcome.markdown(f":material/check: **`{one.value}`**")
+        outcome.markdown(f":material/arrow_forward: **`{one.value}`**")
     else:
         outcome.markdown(f":material/block: **{one.error.type}**")
         outcome.text(one.error.message)

@@ -67,7 +67,8 @@ def test_rosenbrock_is_tridiagonal():
 def test_a_network_names_the_parameter_of_every_column():
     found = run(MatrixSpec(function="ReLU network loss", n=20), inline=True)
     assert found.matrix.shape == (19, 19)
-    assert [found.names.count(name) for name in dict.fromkeys(found.names)] == [12, 3, 3, 1]
+    assert (found.names[0], found.names[11], found.names[-1]) == ("0.weight[0]", "0.weight[11]", "2.bias[0]")
+    assert [sum(name.startswith(one) for name in found.names) for one in ("0.w", "0.b", "2.w", "2.b")] == [12, 3, 3, 1]
 
 
 def test_a_vector_has_no_hessian_and_the_words_say_so():

@@ -1,0 +1,119 @@
+"""The page: its sections, what is typed into it, and its charts."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import run
+from engine.figures.arrays import array
+from engine.figures.higher_order_charts import convergence_chart, derivative_chart, node_chart, spectrum_chart
+from engine.figures.lines_svg import Line, lines_svg
+from engine.figures.matrix_svg import matrix_svg
+from engine.figures.palette import Theme
+from engine.higher_order.spec import CurvatureSpec, DerivativeSpec, MatrixSpec
+from pages.backward.higher_order_controls import KINDS, VISIBLE, parse_numbers
+from pages.backward.higher_order_derivatives import order_rows, picture
+from pages.backward.higher_order_matrices import matrix_figure
+from tests.app.pages_under_test import PAGES_FOLDER, errors, extremes, open_page, run_to_the_end, widgets
+
+PAGE = PAGES_FOLDER / "backward" / "04_higher_order.py"
+THEMES: tuple[Theme, ...] = ("light", "dark")
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_no_section_shows_more_than_seven_controls():
+    assert VISIBLE.keys() == set(KINDS.values())
+    assert max(map(len, VISIBLE.values())) <= 7
+
+
+@pytest.mark.parametrize("text", ["", " ", "1, 2.5, -3e2", "[1 2 3]", "(0.5; 1)"])
+def test_numbers_are_read_as_people_write_them(text):
+    assert parse_numbers(text) in ((), (1.0, 2.5, -300.0), (1.0, 2.0, 3.0), (0.5, 1.0))
+
+
+@pytest.mark.parametrize("text", ["one", "1, nan", "inf", "1e999", HOSTILE, "1" * 900])
+def test_what_is_no_number_is_refused_in_words(text):
+    with pytest.raises(ValueError, match=r"received.*Write it as"):
+        parse_numbers(text)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_curves_show_autograd_and_the_second_method_apart(theme):
+    found = run(DerivativeSpec(function="gelu(x)", order=3), inline=True)
+    figure = derivative_chart(found, 2.0, theme)
+    lines = [one for one in figure.data if one.mode is None]
+    rings = [one for one in figure.data if one.mode == "markers" and "open" in str(one.marker.symbol)]
+    assert (len(lines), len(rings)) == (4, 3)
+    bars = node_chart(found, theme).data[0]
+    assert list(bars.y) == [one.nodes for one in found.orders]
+
+
+def test_a_kink_leaves_a_gap_and_not_a_value_in_files():
+    found = run(DerivativeSpec(function="abs(x)", x=0.0, order=2), inline=True)
+    assert order_rows(found)["by hand"].tolist()[1] == "no derivative"
+    assert derivative_chart(found, 0.0, "light").data
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_the_graph_of_every_order_is_drawn_whole(order):
+    spec = DerivativeSpec(function="exp(-x**2)", order=2)
+    scene, encoded = picture(spec, order)
+    assert scene.nodes_total == run(spec, inline=True).orders[order].nodes
+    assert scene.nodes_shown == scene.nodes_total
+    assert encoded
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_power_iteration_is_drawn_with_its_spectrum(theme):
+    found = run(CurvatureSpec(n=30, steps=20), inline=True)
+    assert len(convergence_chart(found, theme).data) == 3
+    marks = spectrum_chart(found, theme).data[0].marker.symbol
+    assert marks.count("star") == 1
+    flat = run(CurvatureSpec(function="ReLU layer", n=10), inline=True)
+    assert convergence_chart(flat, theme).data
+    assert spectrum_chart(flat, theme).data
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_in_pictures_is_escaped_and_values_that_are_not_finite_leave_gaps(theme):
+    svg = lines_svg(
+        [Line(HOSTILE, [1, 2, 3, 4], [1.0, float("nan"), -1.0, 10.0])], theme, title=HOSTILE, x_title="x", log_y=True
+    )
+    assert "<script" not in svg
+    assert svg.count("M") >= 2
+    assert "nan" not in svg.split("</text>")[-1]
+    found = run(MatrixSpec(function="typed", expression="sum(x) * x", matrix="Jacobian", n=3), inline=True)
+    assert "<script" not in matrix_svg(array(found.matrix), theme, title=HOSTILE)
+    assert matrix_figure(MatrixSpec(function="typed"), found, True, theme).data
+
+
+@pytest.mark.parametrize(
+    "section", ["Jacobian, Hessian", "Largest eigenvalue", "The article's hvp", "What grad answers"]
+)
+def test_a_section_opens_by_its_link(section):
+    app = open_page(PAGE, **{"higher.section": section})
+    assert errors(app) == []
+    assert len(app.metric) >= 3
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "x[0]", "sin(", "", "x < 1"])
+def test_whatever_is_typed_is_answered_on_the_page(text):
+    app = open_page(PAGE, **{"higher.function": "typed", "higher.expression": text or " "})
+    assert errors(app) == []
+    assert len(app.error) + len(app.metric) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("section", [name for name in KINDS if name != "Hessian-vector product"])
+def test_every_control_of_every_section_at_its_ends(section):
+    shown = widgets(open_page(PAGE, **{"higher.section": section}))
+    for key, widget in shown.items():
+        if key in ("higher.section", "question", "present"):
+            continue
+        for value in list(extremes(widget))[::3] or [None]:
+            app = open_page(PAGE, **{"higher.section": section})
+            if value is not None:
+                widgets(app)[key].set_value(value)
+                run_to_the_end(app)
+            assert errors(app) == [], (key, value)
