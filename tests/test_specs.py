@@ -101,7 +101,7 @@ def outside(kind: type, name: str) -> list[Any]:
     return [*beyond, math.nan, "3", None, True]
 
 
-def build(kind: type, **values: Any) -> Any:
+def build(kind: type, /, **values: Any) -> Any:
     required = {n: None for n in kind.__struct_fields__ if n not in values}
     try:
         return kind(**values)
