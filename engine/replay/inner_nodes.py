@@ -38,8 +38,7 @@ class InnerNodes:
                     self._watch(tensor.grad_fn, places)
 
     def _watch(self, start: Any, places: Recording) -> None:
-        found = [start] if self._number(start) is None else []
-        self._take(start)
+        found = [start] if self._number(start) is None and self._take(start) else []
         for node in found:
             for one, _ in node.next_functions:
                 if one is not None and self._number(one) is None and self._take(one):
@@ -52,9 +51,8 @@ class InnerNodes:
         if self._count >= MOST_NODES:
             self.left_out = True
             return False
-        if self._number(node) is None:
-            self._count += 1
-            node.metadata[_KEY] = (id(self), -self._count)
+        self._count += 1
+        node.metadata[_KEY] = (id(self), -self._count)
         return True
 
     def _number(self, node: Any) -> int | None:

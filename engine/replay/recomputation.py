@@ -60,12 +60,12 @@ class _Recomputation(TorchFunctionMode):
         return self._operation(func, args, kwargs or {})
 
     def _operation(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Outside of modules an operation opens a stretch only where it records a node."""
+        """Only what records a node counts, and outside of modules opens a stretch; a stop on the way is an exception."""
         first, begun_s = recorded.next_sequence_nr(), self._recorder.clock_s()
         try:
             return func(*args, **kwargs)
         finally:
-            if self._is_open() or (recorded.next_sequence_nr() > first and self._opened("", "function", begun_s)):
+            if recorded.next_sequence_nr() > first and self._opened("", "function", begun_s):
                 self._count()
 
     def entered(self, path: str, name: str) -> None:

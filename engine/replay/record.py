@@ -40,8 +40,8 @@ def record_backward(
 
     `outputs`: a tensor, or tuples, lists, mappings and dataclasses of tensors; `grad_outputs` likewise, in the same
     order. `model` names parameters and modules when its forward ran inside `engine.graph.record_forward(model)`, and
-    lets recomputation be told by module; `inputs` (mapping, sequence or tensor) names inputs. `.grad` becomes what it would without recording, bit for bit. An error of
-    PyTorch is in `passes[0].error`, not raised.
+    lets recomputation be told by module; `inputs` (mapping, sequence or tensor) names inputs. `.grad` becomes what it
+    would without recording, bit for bit. An error of PyTorch is in `passes[0].error`, not raised.
     """
     roots = list(named_tensors(outputs, "output"))
     tensors = [value for _, value in roots if isinstance(value, torch.Tensor)]

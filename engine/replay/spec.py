@@ -50,8 +50,9 @@ class Step(Row, frozen=True, array_like=True, gc=False):
 
     `node` is its index in `Replay.graph.nodes`; None for nodes made during backward (a reentrant checkpoint's own
     graph) or in a later forward whose graph differs. `received` has one entry per input of the node, `returned` one per
-    outgoing edge slot: indices into `Replay.gradients`, None where nothing came or nothing was returned. `begun_s`
-    counts from the start of its pass. Both times leave out what recording itself took.
+    outgoing edge slot: indices into `Replay.gradients`, None where nothing came or nothing was returned. What is
+    returned for an empty slot (cat makes one for a constant) is dropped by the engine. `begun_s` counts from the start
+    of its pass; both times leave out what recording itself took.
     """
 
     number: int
@@ -70,7 +71,7 @@ class Step(Row, frozen=True, array_like=True, gc=False):
     inside: int | None = None
     """The step that was still running: the node that asked for recomputation, or whose backward ran an engine."""
     operations: int = 0
-    """Of a recompute step: PyTorch functions called."""
+    """Of a recompute step: PyTorch functions called that record nodes."""
 
 
 class Accumulation(Row, frozen=True, array_like=True, gc=False):
