@@ -33,11 +33,12 @@ def find_fix(program: str, seed: int, run: ProgramRun) -> Fix | None:
             continue
         tried.add(text)
         try:
-            found = run_program(text, seed)
+            found = run_program(text, seed, with_graphs=False)
         except ValueError:
             continue
-        same = same_values(run, found)
-        if found.error is None and found.probe is None and found.verdict == "runs" and same is not False:
+        same = same_values(run, found, at_the_end=rule == BACKWARD_FIRST)
+        runs = found.error is None and found.probe is None and found.verdict == "runs"
+        if runs and same is not False and keeps_leaves(run, found):
             return Fix(rule=rule, program=text, changed=changed_lines(program, text), run=found, same_values=same)
     return None
 
@@ -135,13 +136,24 @@ def writing_lines(run: ProgramRun) -> list[int]:
     return sorted(found)
 
 
-def same_values(first: ProgramRun, second: ProgramRun) -> bool | None:
-    """Whether tensors of one name hold equal values before the first backward; None if that was not reached."""
+def same_values(first: ProgramRun, second: ProgramRun, *, at_the_end: bool = False) -> bool | None:
+    """Whether tensors of one name hold equal values before the first backward; None if that was not reached.
+
+    `at_the_end` takes the second program's at its end, for an update that was moved behind backward.
+    """
     if first.verdict == "raises":
         return None
     before, after = _before_backward(first), _before_backward(second)
+    if at_the_end:
+        after = {state.name: state for state in second.steps[-1].tensors}
     common = before.keys() & after.keys()
     return all(before[name].values == after[name].values for name in common)
+
+
+def keeps_leaves(first: ProgramRun, second: ProgramRun) -> bool:
+    """Whether every leaf that requires grad still is one: a correction must not lose a gradient."""
+    leaves = {state.name for state in first.steps[-1].tensors if state.is_leaf and state.requires_grad}
+    return leaves <= {state.name for state in second.steps[-1].tensors if state.is_leaf and state.requires_grad}
 
 
 def _before_backward(run: ProgramRun) -> dict[str, State]:

@@ -131,10 +131,10 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """A corrected program: the rule in words, the text, its lines that differ, and its own run.
+    """A corrected program: the rule in words, the text, its lines that differ, and its own run (without graphs).
 
-    `same_values` tells whether the tensors that both programs have before backward hold the same values; None when the
-    first program never came that far.
+    `same_values` tells whether the tensors that both programs have before backward hold the same values (for an update
+    moved behind backward: the corrected one's at its end); None when the first program never came that far.
     """
 
     rule: str

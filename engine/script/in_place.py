@@ -38,7 +38,7 @@ def _program(spec: ProgramSpec) -> str:
         "def show(line):",
         "    tensors = {name: one for name, one in globals().items() if isinstance(one, torch.Tensor)}",
         '    if line == "gradients":',
-        "        leaves = {name: one.grad for name, one in tensors.items() if one.is_leaf}",
+        "        leaves = {name: one.grad for name, one in tensors.items() if not one._is_view() and one.is_leaf}",
         "        print({name: grad.tolist() for name, grad in leaves.items() if grad is not None})",
         "    else:",
         "        print(line, {name: None if one.is_inference() else one._version for name, one in tensors.items()})",

@@ -107,7 +107,7 @@ def _draw_fix(spec: ProgramSpec, broken: ProgramRun, fix: Fix) -> None:
 def _same_words(fix: Fix) -> str:
     if fix.same_values is None:
         return "It ran to its end. The first program never came so far, so there are no values to compare."
-    return "It ran to its end, and every name it shares with the first program held the same values before backward."
+    return "It ran to its end, and every name that both programs have was computed to the same values."
 
 
 def difference(before: str, after: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
@@ -80,10 +81,8 @@ def test_what_is_not_in_the_grammar_is_refused_in_words(program, words):
 
 @given(st.text(max_size=80) | st.text(alphabet="xy=().,+*_ \n01adsumgrtk[]:", max_size=80))
 def test_any_text_is_read_or_refused(text):
-    try:
-        parse_program(text)
-    except StatementError as error:
-        assert str(error)
+    with contextlib.suppress(StatementError):
+        assert parse_program(text)
 
 
 @pytest.mark.parametrize("program", [DEFAULT_PROGRAM, *(m.program for f in FAMILIES.values() for m in f.members)])

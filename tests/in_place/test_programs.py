@@ -74,7 +74,9 @@ def test_leaf_errors_and_what_is_allowed_pytorch_examples_779():
 
 
 def test_the_version_counter_message_pytorch_18523():
-    result = traced("x = zeros(3, requires_grad=True)\ns = sigmoid(x)\nt = x + 1\nt.mul_(5)\ns.add_(1)\n(s + t).sum().backward()")
+    result = traced(
+        "x = zeros(3, requires_grad=True)\ns = sigmoid(x)\nt = x + 1\nt.mul_(5)\ns.add_(1)\n(s + t).sum().backward()"
+    )
     broken = result.run
     assert (broken.verdict, broken.error.message, broken.raised_in) == ("breaks backward", SIGMOID, "SigmoidBackward0")
     assert {name: state.version for name, state in end_of(broken).items()} == {"x": 0, "s": 1, "t": 1}
@@ -124,7 +126,9 @@ def test_a_permuted_view_shares_memory_counter_and_writes():
 def test_counters_are_told_apart_by_trying_and_set_back():
     result = traced("x = ones(3)\nv = x[0]\nd = x.detach()\ne = x.data\nc = x.clone()\ne.add_(1)\nd.add_(1)").run
     states = end_of(result)
-    assert {name: states[name].counter for name in ("x", "v", "d")} == dict.fromkeys(("x", "v", "d"), states["x"].counter)
+    assert {name: states[name].counter for name in ("x", "v", "d")} == dict.fromkeys(
+        ("x", "v", "d"), states["x"].counter
+    )
     assert len({states[name].counter for name in ("x", "e", "c")}) == 3
     assert states["e"].storage == states["x"].storage != states["c"].storage
     # as plain PyTorch counts them
@@ -176,7 +180,9 @@ def test_saved_slots_are_those_that_hooks_see():
     program = "x = ones(3, requires_grad=True)\nh = x * 2\ny = h * h\nz = y.exp()\n"
     result = run_program(program, 0)
     packed = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: packed.append(tensor) or tensor, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: packed.append(tensor) or tensor, lambda tensor: tensor
+    ):
         x = torch.ones(3, requires_grad=True)
         h = x * 2
         (h * h).exp()
