@@ -20,12 +20,13 @@ HELP = {
     "backward": "Over x, y (the output), g (grad_output) and z. Empty: autograd differentiates forward",
     "backward_z": "Only where forward or backward names z. Empty: z gets no gradient",
 }
+DECADES = (*(f"1e-{decade}" for decade in range(12, 0, -1)), "1")
 STEPS: dict[str, tuple[str, ...]] = {
-    "eps": ("1e-12", "1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "0.1", "1"),
-    "atol": ("0", "1e-12", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "0.1", "1"),
-    "rtol": ("0", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "0.1", "1"),
-    "nondet_tol": ("0", "1e-12", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "0.1", "1"),
-    "noise": ("0", "1e-12", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3", "0.1", "1"),
+    "eps": DECADES,
+    "atol": ("0", *DECADES),
+    "rtol": ("0", *DECADES),
+    "nondet_tol": ("0", *DECADES),
+    "noise": ("0", *DECADES),
 }
 """Fields whose useful values lie decades apart: chosen from these."""
 TOLERANCES = ("eps", "atol", "rtol", "nondet_tol")

@@ -44,7 +44,8 @@ def _jacobians(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
     for warning in found.check.warnings:
         st.caption(literal(f"PyTorch warns: {warning}"))
     if found.check.error is not None:
-        draw_said("torch.autograd.gradcheck raises", found.check.error)
+        st.markdown("**What `torch.autograd.gradcheck` raises**")
+        st.code(f"{found.check.error.type}: {found.check.error.message}", language=None, wrap_lines=True)
 
 
 def _why(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
