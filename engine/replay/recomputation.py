@@ -60,7 +60,7 @@ class _Recomputation(TorchFunctionMode):
         return self._operation(func, args, kwargs or {})
 
     def _operation(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Only what records a node counts, and outside of modules opens a stretch; a stop on the way is an exception."""
+        """Only what records a node counts, and outside of modules opens a stretch; a stop on the way is raised."""
         first, begun_s = recorded.next_sequence_nr(), self._recorder.clock_s()
         try:
             return func(*args, **kwargs)
@@ -107,8 +107,7 @@ class _Recomputation(TorchFunctionMode):
         if self._recorder.is_full or (self._create_graph and not _is_a_checkpoint()):
             return False
         self._asked_by = self._recorder.running
-        self._open = self._recorder.begin("recompute", name, path)
-        self._open.begun_s = begun_s
+        self._open = self._recorder.begin("recompute", name, path, begun_s)
         return True
 
 

@@ -23,6 +23,7 @@ MOST_STEPS = 120_000
 MOST_GRADIENTS = 150_000
 """Recorded at most; both together are some 25 MiB of the result's 48, values and histograms another 16."""
 
+Kind = Literal["node", "accumulate", "recompute"]
 Gradient = torch.Tensor | None
 Slots = list[tuple[int, int]]
 """(slot, number of the AccumulateGrad it feeds)."""
@@ -48,7 +49,7 @@ class Running:
 
     number: int
     watched: Watched | None
-    kind: Literal["node", "accumulate", "recompute"]
+    kind: Kind
     name: str
     module: str
     thread: int
@@ -133,17 +134,15 @@ class Recorder:
         return tuple(_row(step, number) for step, number in zip(self._steps, passes, strict=True))
 
     @contextmanager
-    def not_counted(self) -> Iterator[None]:
-        """Time inside is recording's own; PyTorch functions inside are not seen as recomputation."""
+    def not_counted(self) -> Iterator[float]:
+        """Time inside is recording's own; PyTorch functions inside are not seen as recomputation. Gives clock_s()."""
         entered = perf_counter()
         with recorded_replay.below_torch_function():
-            yield
+            yield entered - self._began - self._recording_s
         self._recording_s += perf_counter() - entered
 
-    def begin(
-        self, kind: Literal["node", "accumulate", "recompute"], name: str, module: str, watched: Watched | None = None
-    ) -> Running:
-        """A new step, begun now."""
+    def begin(self, kind: Kind, name: str, module: str, begun_s: float, watched: Watched | None = None) -> Running:
+        """A new step."""
         outer, thread = self.running, self._threads.setdefault(get_ident(), len(self._threads))
         step = Running(
             number=len(self._steps),
@@ -152,7 +151,7 @@ class Recorder:
             name=name,
             module=module,
             thread=thread,
-            begun_s=self.clock_s(),
+            begun_s=begun_s,
             received=(),
             inside=None if outer is None else outer.number,
         )
@@ -167,9 +166,9 @@ class Recorder:
         if self.is_full:
             self.left_out += 1
             return
-        with self.not_counted():
-            kind: Literal["node", "accumulate"] = "node" if watched.leaf is None else "accumulate"
-            step = self.begin(kind, watched.name, watched.module, watched)
+        with self.not_counted() as begun_s:
+            kind: Kind = "node" if watched.leaf is None else "accumulate"
+            step = self.begin(kind, watched.name, watched.module, begun_s, watched)
             step.received = self.gradients.indices(gradients)
             if watched.leaf is not None:
                 task = recorded_replay.graph_task_id()
