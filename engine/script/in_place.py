@@ -14,6 +14,7 @@ from engine.script.text import import_lines
 
 Imports = set[tuple[str, str, str]]
 _ERRORS = "(RuntimeError, ValueError, IndexError, TypeError, AttributeError)"
+_HOMES = {"torch": "torch", "F": "torch.nn.functional"}
 HOOKED = '''
 def hooked(x):
     """x through a module with a full backward hook."""
@@ -77,25 +78,19 @@ def _head(title: str, programs: list[str]) -> list[str]:
 
 def _names(programs: list[str]) -> tuple[Imports, list[str]]:
     """What the programs' bare names need: imports, and assignments for what a module cannot give under that name."""
-    text = "\n".join(programs)
-    words = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", text))
+    words = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", "\n".join(programs)))
     imports: Imports = {("torch", "", "")}
+    imports |= {("torch", word, "") for word in words & {*CREATIONS, *DTYPES, *MODES, "cat"}}
+    imports |= {("math", word, "") for word in words & {*CONSTANTS}}
+    imports |= {("torch.nn.functional", word, "") for word in words & {"linear", "conv2d", "relu"}}
+    imports |= {("torch.nn", "functional", "F") for word in words & {"F"}}
     assigned = []
-    for word in sorted(words):
-        if word in (*CREATIONS, *DTYPES, *MODES, "cat"):
-            imports.add(("torch", word, ""))
-        elif word in ("linear", "conv2d", "relu"):
-            imports.add(("torch.nn.functional", word, ""))
-        elif word in FUNCTIONS:
-            home, _, name = FUNCTIONS[word].code.rpartition(".")
-            if home in ("torch", "F") and name == word:
-                imports.add(("torch" if home == "torch" else "torch.nn.functional", word, ""))
-            else:
-                assigned.append(f"{word} = {FUNCTIONS[word].code}")
-        elif word in CONSTANTS:
-            imports.add(("math", word, ""))
-        elif word == "F":
-            imports.add(("torch.nn", "functional", "F"))
+    for word in sorted((words & FUNCTIONS.keys()) - {"relu"}):
+        home, _, name = FUNCTIONS[word].code.rpartition(".")
+        if home in _HOMES and name == word:
+            imports.add((_HOMES[home], word, ""))
+        else:
+            assigned.append(f"{word} = {FUNCTIONS[word].code}")
     return imports, assigned
 
 
@@ -138,7 +133,24 @@ def _family(spec: FamilySpec) -> str:
 
 def _update(spec: UpdateSpec) -> str:
     shape = f"{spec.width}, {spec.width}, dtype=torch.{spec.dtype}"
-    return f'''"""One gradient step in place and out of place: new storages, and what becomes of the parameter."""
+    return (
+        _STEPS
+        + f"""
+for step in (in_place, new_data, rebinding):
+    NewStorages.count = 0
+    parameters = [torch.ones({shape}, requires_grad=True) for _ in range({spec.tensors})]
+    pointers = [p.data_ptr() for p in parameters]
+    for p in parameters:
+        p.grad = torch.ones_like(p)
+    with NewStorages():
+        new = [step(p, {spec.lr}) for p in parameters]
+    kept = [p.data_ptr() for p in new] == pointers
+    print(step.__name__, NewStorages.count, "new storages; data_ptr kept:", kept, "is_leaf:", new[0].is_leaf)
+"""
+    )
+
+
+_STEPS = '''"""One gradient step in place and out of place: new storages, and what becomes of the parameter."""
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -148,8 +160,8 @@ class NewStorages(TorchDispatchMode):
     count = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        known = {{one.untyped_storage().data_ptr() for one in args if isinstance(one, torch.Tensor)}}
-        out = func(*args, **(kwargs or {{}}))
+        known = {one.untyped_storage().data_ptr() for one in args if isinstance(one, torch.Tensor)}
+        out = func(*args, **(kwargs or {}))
         if isinstance(out, torch.Tensor) and out.untyped_storage().data_ptr() not in known:
             NewStorages.count += 1
         return out
@@ -169,15 +181,4 @@ def new_data(p, lr):
 def rebinding(p, lr):
     return p - lr * p.grad
 
-
-for step in (in_place, new_data, rebinding):
-    NewStorages.count = 0
-    parameters = [torch.ones({shape}, requires_grad=True) for _ in range({spec.tensors})]
-    pointers = [p.data_ptr() for p in parameters]
-    for p in parameters:
-        p.grad = torch.ones_like(p)
-    with NewStorages():
-        new = [step(p, {spec.lr}) for p in parameters]
-    kept = [p.data_ptr() for p in new] == pointers
-    print(step.__name__, NewStorages.count, "new storages; data_ptr kept:", kept, "is_leaf:", new[0].is_leaf)
 '''

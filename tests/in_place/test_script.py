@@ -20,7 +20,8 @@ PROGRAMS = [
     *(preset.settings["in_place.program"] for preset in PRESETS if "in_place.program" in preset.settings),
     "x = ones(3, requires_grad=True)\nwith inference_mode():\n    a = ones(3)\n\n    a.add_(1)  # none\n"
     "y = norm(x * pi) + F.softplus(x)\ny.sum().backward()\n",
-    "x = randn(2, dtype=float64, requires_grad=True)\nwith no_grad():\n    with enable_grad():\n        y = detach(x) * e\n"
+    "x = randn(2, dtype=float64, requires_grad=True)\n"
+    "with no_grad():\n    with enable_grad():\n        y = detach(x) * e\n"
     "h = hooked(x)\nz = cat([h, y])\nz.backward(ones(4))\ndel z\n",
 ]
 
@@ -83,6 +84,7 @@ def test_an_update_prints_its_new_storages():
     assert rebinding.endswith("is_leaf: False")
 
 
+@pytest.mark.slow
 def test_a_script_runs_in_a_clean_interpreter_without_the_project(tmp_path):
     spec = ProgramSpec()
     (tmp_path / "script.py").write_text(script_for(spec), encoding="utf-8")
