@@ -169,7 +169,7 @@ def _explain(
 
 def _of_nan(stem: str, elements: tuple[Element, ...]) -> str:
     if stem == "sqrt" or stem.startswith("log"):
-        return f"{stem} of a negative number is NaN."
+        return f"The {stem} of a negative number is NaN."
     if stem == "mul":
         return "0 times infinity is NaN."
     if stem == "div":

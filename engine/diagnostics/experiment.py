@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.diagnostics.as_shown import as_shown
 from engine.diagnostics.catalogue import PROGRAMS
 from engine.diagnostics.detectors import anomaly_says, compare_detectors
 from engine.diagnostics.diagnosis import conclude
@@ -48,15 +49,17 @@ def diagnose_model(spec: DiagnosisSpec, progress: ProgressSink) -> Diagnosis:
     hooks = ExampleHooks(built.model) if spec.example_hooks else None
 
     def forward() -> Ran:
-        with hooks.saving() if hooks is not None else nullcontext():
-            loss = built.loss(built.forward())
+        try:
+            with hooks.saving() if hooks is not None else nullcontext():
+                loss = built.loss(built.forward())
+        finally:
+            for handle in handles:
+                handle.remove()
         return Ran(loss, (*_named(built), *outputs, Named("loss", "loss", "", loss)), built.model)
 
     progress("forward and backward, watched", 0.2)
     given = dict(built.model.named_parameters()) | dict(built.model.named_buffers()) | built.inputs
     seen = observe(built.model, forward, lambda: Ran(None, (*_named(built), *outputs), built.model), given)
-    for handle in handles:
-        handle.remove()
     _clear(seen.ran, spec.after)
     progress("asking anomaly mode", 0.7)
     anomaly = anomaly_says(lambda: _again(spec)) if seen.births.births else None
@@ -112,7 +115,7 @@ def diagnose_program(spec: ProgramSpec, progress: ProgressSink) -> Diagnosis:
     """One of the small programs, run and watched."""
     program = PROGRAMS[spec.program]
     name = f"{spec.program}_fixed" if spec.mended and program.fix else spec.program
-    run: Callable[[], dict[str, Any]] = getattr(import_module(f"engine.diagnostics.programs.{program.file}"), name)
+    run = as_shown(getattr(import_module(f"engine.diagnostics.programs.{program.file}"), name), spec)
     left: dict[str, Any] = {}
 
     def forward() -> Ran:

@@ -17,6 +17,7 @@ State = Literal["gradient", "zero", "none", "non_finite", "not_asked", "passes"]
 """`not_asked`: requires no gradient; `passes`: a gradient passed through a non-leaf, whose .grad keeps nothing."""
 STATES: tuple[State, ...] = ("gradient", "passes", "zero", "none", "non_finite", "not_asked")
 Phase = Literal["given", "forward", "backward"]
+PHASES: dict[Phase, str] = {"given": "before the forward", "forward": "in the forward", "backward": "in backward"}
 
 
 class Amount(msgspec.Struct, frozen=True, array_like=True, gc=False):

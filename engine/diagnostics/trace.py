@@ -9,7 +9,7 @@ import torch
 from engine.diagnostics.amounts import amount_of
 from engine.diagnostics.cuts import before_cut, where_cut
 from engine.diagnostics.observe import Named, Observation
-from engine.diagnostics.results import Amount, State, Step, Watched
+from engine.diagnostics.results import PHASES, Amount, State, Step, Watched
 from engine.diagnostics.watch_backward import slot_of
 from engine.diagnostics.zero_reasons import why_zero
 from engine.graph.texts import NAMES
@@ -66,16 +66,14 @@ def _state(one: Named, grad: torch.Tensor | None, passed: Amount | None, steps: 
 def _verdict(state: State, steps: tuple[Step, ...]) -> str:
     last = next((step for step in steps if step.decides), steps[-1])
     words = {
-        "gradient": "It has a gradient.",
-        "passes": "A gradient passed through it.",
-        "zero": "Its gradient is exactly 0.",
-        "none": "It has none: .grad is None.",
-        "non_finite": "Its gradient is not finite.",
-        "not_asked": "No gradient was asked for.",
+        "gradient": "It has a gradient",
+        "passes": "A gradient passed through it",
+        "zero": "Its gradient is exactly 0",
+        "none": "It has none, .grad is None",
+        "non_finite": "Its gradient is not finite",
+        "not_asked": "No gradient was asked for",
     }
-    return words[state] + (
-        f" {last.evidence[:1].upper()}{last.evidence[1:]}." if last.decides and last.evidence else ""
-    )
+    return words[state] + (f": {last.evidence}." if last.decides and last.evidence else ".")
 
 
 def _steps(
@@ -90,7 +88,7 @@ def _steps(
     yield _leaf_step(tensor)
     number = seen.numbers.get(one.name)
     inside = number is not None or (grad is not None)
-    path = _path(seen, one, number)
+    path = _path(seen, number, grad is not None)
     yield path
     if not inside and seen.stage != "forward":
         yield where_cut(seen.flow, seen.flow.number_of(tensor), _loss_value(seen))
@@ -114,7 +112,7 @@ def _may_require(tensor: torch.Tensor) -> Iterator[Step]:
 
 
 def _asked_for_none(seen: Observation, one: Named) -> Step:
-    step = None if one.tensor.is_leaf and one.kind != "intermediate" else _cut_above(seen, one.tensor)
+    step = None if one.kind in ("parameter", "input", "leaf") else _cut_above(seen, one.tensor)
     if step is not None:
         return Step("Does it require a gradient?", f"no: cut {step.answer}", step.evidence, True, step.source)
     evidence = {
@@ -144,12 +142,15 @@ def _loss_value(seen: Observation) -> int | None:
     return None if seen.ran.loss is None else seen.flow.number_of(seen.ran.loss)
 
 
-def _path(seen: Observation, one: Named, number: int | None) -> Step:
+def _path(seen: Observation, number: int | None, has_gradient: bool) -> Step:
     question = "Is there a path from the loss to it?"
     if seen.stage == "forward":
         return Step(
             question, "there is no loss", f"the forward stopped with {seen.error.type if seen.error else ''}", True
         )
+    if number is None and has_gradient:
+        evidence = "not in the graph of the forward: a reentrant checkpoint built another in backward, which has one"
+        return Step(question, "not at first", evidence)
     if number is None:
         return Step(question, "no", "walking next_functions from loss.grad_fn does not come to it")
     edges = 0 if seen.graph is None else int((seen.graph.edge_targets == number).sum())
@@ -170,14 +171,30 @@ def _backward_step(seen: Observation) -> Step:
 def _arrived(seen: Observation, one: Named, passed: Amount, number: int) -> Iterator[Step]:
     question = "What arrived?"
     if passed.non_finite:
-        evidence = f"{passed.nans} NaN and {passed.infinities} infinite of {passed.numel} elements: see where it began"
-        yield Step(question, "not finite", evidence, True)
+        evidence = f"{passed.nans} NaN and {passed.infinities} infinite of {passed.numel} elements"
+        yield Step(question, "not finite", evidence)
+        yield _origin_step(seen, one)
     elif passed.zeros == passed.numel:
         yield Step(question, "exactly 0", f"all {passed.numel} elements")
         yield _zero_step(seen, one.tensor, number)
     else:
         zeros = f", {passed.zeros} of {passed.numel} elements are 0" if passed.zeros else ""
         yield Step(question, "a gradient", f"norm {passed.norm:.4g}{zeros}")
+
+
+def _origin_step(seen: Observation, one: Named) -> Step:
+    """The first birth that its gradient carries; of a non-leaf, whose gradient is gone, the first of all."""
+    grad = one.tensor.grad if one.tensor.is_leaf or one.tensor.retains_grad else None
+    carried = sorted(seen.births.carried_by(grad)) if grad is not None else []
+    numbers = carried or list(range(len(seen.births.births)))
+    births = [seen.births.births[number] for number in numbers]
+    if not births:
+        return Step(
+            "Where did it begin?", "not seen", "no watched operation made it: another thread or device did", True
+        )
+    birth = next((found for found in births if not found.on_purpose), births[0])
+    answer = f"{birth.node or birth.called or birth.operation}, {PHASES[birth.phase]}"
+    return Step("Where did it begin?", answer, birth.explanation.rstrip("."), True, birth.source)
 
 
 def _zero_step(seen: Observation, tensor: torch.Tensor, number: int) -> Step:

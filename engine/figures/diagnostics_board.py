@@ -21,11 +21,11 @@ MEANINGS: dict[State, str] = {
 }
 """State -> meaning of the palette."""
 LABELS: dict[State, str] = {
-    "gradient": "has a gradient",
-    "passes": "gradient passes, .grad not kept",
+    "gradient": "gradient",
+    "passes": "passes, not kept",
     "zero": "exactly 0",
     "none": "None",
-    "non_finite": "NaN or infinite",
+    "non_finite": "NaN or inf",
     "not_asked": "requires none",
 }
 TROUBLE: frozenset[State] = frozenset({"zero", "none", "non_finite"})
@@ -54,6 +54,7 @@ class Board(msgspec.Struct, frozen=True):
     left_out: int
     origin: int | None = None
     origin_words: str = ""
+    """The operation that made it."""
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -131,7 +132,8 @@ def state_words(one: Watched) -> str:
         return ""
     if one.state == "non_finite":
         return "NaN" if amount.nans else "inf"
-    return format_significant(amount.norm)
+    text = format_significant(amount.norm)
+    return f"{amount.norm:.0e}".replace("e+", "e").replace("e-0", "e-") if "e" in text else text
 
 
 def amount_words(amount: Amount | None) -> str:
@@ -154,7 +156,7 @@ def _origin(diagnosis: Diagnosis, rows: list[str]) -> tuple[int | None, str]:
         return None, ""
     birth = diagnosis.births[diagnosis.origin]
     row = birth.module if birth.phase != "given" or birth.module else birth.operation
-    return (rows.index(row), f"starts here: {short_operation(birth)}") if row in rows else (None, "")
+    return (rows.index(row), short_operation(birth)) if row in rows else (None, "")
 
 
 def short_operation(birth: Birth) -> str:

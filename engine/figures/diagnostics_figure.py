@@ -7,9 +7,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from engine.figures.chart_style import grid_colour, styled
+from engine.figures.chart_style import styled
 from engine.figures.diagnostics_board import LABELS, MEANINGS, Board
-from engine.figures.palette import MUTED, PALETTE, TEXT, Theme
+from engine.figures.palette import LINE, MUTED, PALETTE, TEXT, Theme
 from engine.figures.units import shorten
 
 ROW, MARGIN = 27, 74
@@ -31,12 +31,11 @@ def draw_board(board: Board, selected: str, theme: Theme, scale: float = 1.0) ->
     for state in board.states:
         figure.add_trace(_marks(board, state, theme, scale))
     _ring(figure, board, selected, theme, scale)
-    if board.origin is not None:
-        _mark_origin(figure, board, theme)
+    _bands(figure, board, theme)
     height = round((ROW * max(2, len(board.rows)) + MARGIN) * scale)
     styled(figure, height, theme, margin={"l": 8, "r": 8, "t": 66, "b": 8}, hovermode="closest", dragmode=False)
-    figure.update_layout(legend={"orientation": "h", "y": 1, "yanchor": "bottom", "yref": "container", "x": 0})
-    figure.update_layout(legend={"y": 0.995, "yanchor": "top"}, font={"size": 13 * scale})
+    legend = {"orientation": "h", "x": 0, "xref": "container", "y": 1, "yanchor": "top", "yref": "container"}
+    figure.update_layout(legend=legend, font={"size": 13 * scale})
     _axes(figure, board, theme)
     return figure
 
@@ -86,23 +85,21 @@ def _ring(figure: go.Figure, board: Board, selected: str, theme: Theme, scale: f
         )
 
 
-def _mark_origin(figure: go.Figure, board: Board, theme: Theme) -> None:
-    figure.add_annotation(
-        x=len(board.columns) - 0.1,
-        y=board.origin,
-        text=f"◀ {escape(shorten(board.origin_words, 40))}",
-        showarrow=False,
-        xanchor="left",
-        font={"color": PALETTE["non_finite"].accent(theme)},
-    )
+def _bands(figure: go.Figure, board: Board, theme: Theme) -> None:
+    """Every second row a little darker; the row of the origin in the colour of what is not finite."""
+    for row in range(len(board.rows)):
+        if row == board.origin or row % 2:
+            colour = PALETTE["non_finite"].accent(theme) if row == board.origin else LINE[theme]
+            opacity = 0.16 if row == board.origin else 0.1
+            place = {"x0": 0, "x1": 1, "xref": "paper", "y0": row - 0.5, "y1": row + 0.5}
+            figure.add_shape(type="rect", **place, fillcolor=colour, opacity=opacity, line_width=0, layer="below")
 
 
 def _axes(figure: go.Figure, board: Board, theme: Theme) -> None:
-    room = 1.4 if board.origin is not None else 0.0
     figure.update_xaxes(
         tickvals=[number + 0.3 for number in range(len(board.columns))],
         ticktext=[escape(shorten(column, 16)) for column in board.columns],
-        range=[-0.25, max(1.0, len(board.columns)) - 0.1 + room],
+        range=[-0.25, max(2, len(board.columns)) - 0.1],
         side="top",
         showgrid=False,
         zeroline=False,
@@ -110,10 +107,17 @@ def _axes(figure: go.Figure, board: Board, theme: Theme) -> None:
     )
     figure.update_yaxes(
         tickvals=list(range(len(board.rows))),
-        ticktext=[escape(shorten(row, LONGEST_LABEL)) for row in board.rows],
+        ticktext=[_row_title(board, number, theme) for number in range(len(board.rows))],
         range=[len(board.rows) - 0.4, -0.6],
-        gridcolor=grid_colour(theme),
+        showgrid=False,
         zeroline=False,
         fixedrange=True,
         automargin=True,
     )
+
+
+def _row_title(board: Board, row: int, theme: Theme) -> str:
+    words = escape(shorten(board.rows[row], LONGEST_LABEL))
+    if row != board.origin:
+        return words
+    return f'<span style="color:{PALETTE["non_finite"].accent(theme)}"><b>starts here ▸ {words}</b></span>'

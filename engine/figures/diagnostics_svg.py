@@ -27,7 +27,7 @@ def board_svg(board: Board, title: str, theme: Theme = "light") -> str:
     body += [_cell(cell, theme) for cell in board.cells]
     if board.origin is not None:
         x, y = LABEL + COLUMN * len(board.columns), TOP + ROW * board.origin + 13
-        body.append(_text(x, y, f"◀ {board.origin_words}", 12, 600, PALETTE["non_finite"].accent(theme)))
+        body.append(_text(x, y, f"◀ starts here: {board.origin_words}", 12, 600, PALETTE["non_finite"].accent(theme)))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

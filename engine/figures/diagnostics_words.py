@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from engine.diagnostics.results import Birth, Diagnosis, Operand
+from engine.diagnostics.results import PHASES, Birth, Diagnosis, Operand, Watched
 from engine.figures.units import format_shape, format_significant
 from engine.graph.rows import Source
-
-PHASES = {"given": "before the forward", "forward": "in the forward", "backward": "in backward"}
 
 
 def headline(diagnosis: Diagnosis) -> tuple[str, str]:
@@ -18,11 +16,21 @@ def headline(diagnosis: Diagnosis) -> tuple[str, str]:
     missing = [one for one in diagnosis.watched if one.state == "none" and one.requires_grad and one.is_leaf]
     zero = [one for one in diagnosis.watched if one.state == "zero" and one.is_leaf]
     if missing:
-        return "warning", f"{_listed([one.name for one in missing])}: .grad is None. {missing[0].verdict}"
+        return "warning", f"{_listed([one.name for one in missing])}: .grad is None, because {_reason(missing[0])}"
     if zero:
-        return "warning", f"{_listed([one.name for one in zero])}: the gradient is exactly 0. {zero[0].verdict}"
+        return (
+            "warning",
+            f"{_listed([one.name for one in zero])}: the gradient is exactly 0, because {_reason(zero[0])}",
+        )
     masked = f" {len(diagnosis.births)} non-finite values were made on the way and masked." if diagnosis.births else ""
     return "success", f"Every leaf that requires a gradient has one that is finite and not all zero.{masked}"
+
+
+def _reason(one: Watched) -> str:
+    """What decided, with its line."""
+    step = next((step for step in one.steps if step.decides), one.steps[-1])
+    line = f" ({step.source.file} line {step.source.line})" if step.source is not None else ""
+    return f"{step.evidence}{line}."
 
 
 def _listed(names: list[str]) -> str:

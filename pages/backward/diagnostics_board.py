@@ -16,17 +16,17 @@ from engine.figures.diagnostics_board import LABELS, MEANINGS, TROUBLE, Board, W
 from engine.figures.diagnostics_figure import draw_board
 from engine.figures.palette import PALETTE
 from engine.figures.units import format_shape
-from pages.backward.diagnostics_controls import AnySpec
+from pages.backward.diagnostics_controls import TENSOR, AnySpec
 from pages.shared.fields import common_arguments
 from pages.shared.theme import shown_theme
 
-TENSOR = "diagnose.tensor"
 TROUBLE_ONLY = "diagnose.trouble"
 HEIGHT = 560
 PRESENTED = 1.25
 STYLE = """<style>
-.trace { list-style: none; padding: 0; margin: 0; font-size: .92rem; line-height: 1.35 }
-.trace li { display: grid; grid-template-columns: 1.7rem 1fr; padding: .38rem .4rem; border-radius: 6px }
+.trace { list-style: none; padding: 0 !important; margin: 0 !important; font-size: .92rem; line-height: 1.35 }
+.trace li { margin: 0 !important; display: grid;
+  grid-template-columns: 1.7rem 1fr; padding: .38rem .4rem; border-radius: 6px }
 .trace li.decides { outline: 2px solid var(--mark); background: color-mix(in srgb, var(--mark) 9%, transparent) }
 .trace .n { opacity: .55; font-variant-numeric: tabular-nums }
 .trace .a { font-weight: 650 }
@@ -44,13 +44,13 @@ def board(spec: AnySpec, which: Which) -> Board:
 
 def draw_board_and_trace(spec: AnySpec, diagnosis: Diagnosis, before: Diagnosis | None) -> None:
     """Side by side; a click on a mark chooses the tensor."""
-    left, right = st.columns([11, 8], gap="medium")
+    left, right = st.columns([12, 8], gap="medium")
+    with right:  # first: what a link chooses is known once its widget is drawn
+        _draw_trace(diagnosis, before)
     with left:
         _draw_board(spec, diagnosis)
         if isinstance(spec, ProgramSpec):
             _draw_source(spec, diagnosis)
-    with right:
-        _draw_trace(diagnosis, before)
 
 
 def first_look(diagnosis: Diagnosis) -> str:

@@ -16,6 +16,7 @@ SUBJECT = "diagnose.subject"
 SUBJECTS = ("A model", "A broken program")
 PROGRAM, MENDED = "diagnose.program", "diagnose.mended"
 GROUP = "diagnose.group"
+TENSOR = "diagnose.tensor"
 WHOLE = "the whole model"
 TITLES = {program.title: name for name, program in PROGRAMS.items()}
 

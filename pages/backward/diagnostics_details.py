@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -21,25 +23,25 @@ from pages.backward.diagnostics_cost import draw_cost
 from pages.backward.diagnostics_headline import plain
 from pages.backward.diagnostics_units import draw_units
 
-TABS = ("Where NaN began", "Consistency scan", "Unused and dead units", "Hooks", "Cost of looking", "How to read this")
+TABS = ("Where NaN began", "Consistency scan", "Unused and dead", "Hooks", "Cost of looking", "How to read this")
 HOW_TO_READ = (
-    "A row of the board is a module in the order it ran, or a variable of the program; a cell is a tensor, its mark says "
-    "what became of its gradient after one forward and one backward, the number is the gradient's 2-norm. The trace asks "
-    "the questions in the order in which they rule things out, each answered from what was recorded: `requires_grad`, "
-    "`is_leaf`, the walk over `next_functions` from the loss, hooks on every node, and every operation of the forward as "
-    "the program called it. *Cut* is the first operation after which nothing that came of the tensor requires a "
+    "A row of the board is a module in the order it ran, or a variable of the program. A cell is a tensor: its mark "
+    "says what became of its gradient after one forward and backward, the number is its 2-norm. The trace asks the "
+    "questions in the order in which they rule things out, each answered from what was recorded: `requires_grad`, "
+    "`is_leaf`, the walk over `next_functions` from the loss, hooks on every node, and every operation of the forward "
+    "as the program called it. *Cut* is the first operation after which nothing that came of the tensor requires a "
     "gradient.\n\n"
-    "A non-finite value is *born* where an operation makes one of finite operands (or NaN of infinities); from there it "
-    "is followed by its storage, and a birth that reaches neither the loss nor a gradient was masked on the way. Anomaly "
-    "mode checks for NaN only, in backward only, at the granularity of a node; infinities pass. A unit is *dead* when its "
-    "activation is 0 for every sample of this batch: another batch may wake it."
+    "A non-finite value is *born* where an operation makes one of finite operands (or NaN of infinities); from there "
+    "it is followed by its storage, and a birth that reaches neither the loss nor a gradient was masked on the way. "
+    "Anomaly mode checks for NaN only, in backward only, at the granularity of a node; infinities pass. A unit is "
+    "*dead* when its activation is 0 for every sample of this batch: another batch may wake it."
 )
 
 
 def draw_details(spec: AnySpec, diagnosis: Diagnosis) -> None:
     """One tab at a time."""
     tabs = st.tabs(TABS, key="diagnose.details", on_change="rerun")
-    draws = (
+    draws: tuple[Callable[[], object], ...] = (
         lambda: _draw_births(diagnosis),
         lambda: _draw_scan(diagnosis),
         lambda: draw_units(diagnosis),

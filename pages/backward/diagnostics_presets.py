@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from engine.diagnostics.spec import DiagnosisSpec, Fault, ProgramSpec
 from engine.models.spec import Gpt, LinearStack, Mlp, ModelSpec
-from pages.backward.diagnostics_controls import AnySpec, values_of
+from pages.backward.diagnostics_controls import TENSOR, AnySpec, values_of
 from pages.shared.presets import Preset
 
 SPECS: dict[str, AnySpec] = {}
 """Question -> what it is asked of."""
 
 
-def _asks(question: str, prediction: str, notice: str, spec: AnySpec, against: AnySpec | None = None) -> Preset:
+def _asks(question: str, prediction: str, notice: str, spec: AnySpec, tensor: str) -> Preset:
+    """`tensor` is the one whose trace is shown first."""
     SPECS[question] = spec
     model = spec.model if isinstance(spec, DiagnosisSpec) else None
-    return Preset(question, prediction, notice, model=model, settings=values_of(spec), against=against)
+    return Preset(question, prediction, notice, model=model, settings=values_of(spec) | {TENSOR: tensor})
 
 
 PRESETS = (
@@ -22,23 +23,26 @@ PRESETS = (
         "Why does where() not keep the NaN out?",
         "`where(x > 0, x.sqrt(), x)` at x = -4 takes the other branch, and y is finite. Predict the gradient of x.",
         "NaN at -4: backward runs through *both* branches, and the gradient of 0 that reaches sqrt is divided by "
-        "2 * NaN. The NaN was born in the forward, at `sqrt(-4)`, and masked there. Switch *mended* on: a second `where` "
-        "inside feeds sqrt a 1, and the gradients are 1 and 1/6.",
+        "2 * NaN. The NaN was born in the forward, at `sqrt(-4)`, and masked there. Switch *mended* on: a second "
+        "`where` inside feeds sqrt a 1, and the gradients are 1 and 1/6.",
         ProgramSpec(program="where_nan"),
+        "x",
     ),
     _asks(
         "Why is .grad None after .double()?",
         "`torch.ones(2, requires_grad=True).double()`: predict `is_leaf`, and what `.grad` holds after backward.",
-        "It is no leaf: the cast is an operation, ToCopyBackward0 made it. A gradient passed through it (norm 1.41), and "
-        "it stayed None because only leaves keep one. *mended* casts first and requires the gradient then.",
+        "It is no leaf: the cast is an operation, ToCopyBackward0 made it. A gradient passed through it (norm 1.41), "
+        "and it stayed None because only leaves keep one. *mended* casts first and requires the gradient then.",
         ProgramSpec(program="to_non_leaf"),
+        "a",
     ),
     _asks(
         "Where was the path cut?",
         "The encoder trains no more; nothing raised. Predict which line is to blame, then read the last step.",
-        "`code.detach()`: the last tensor with a grad_fn was the tanh's, and what detach returned requires no gradient. "
+        "`code.detach()`: the last tensor with a grad_fn was the tanh's, and what detach returned requires none. "
         "encoder.weight and encoder.bias have no path from the loss, and an optimizer skips them silently.",
         ProgramSpec(program="detached_middle"),
+        "encoder.weight",
     ),
     _asks(
         "Which layers would stall DDP?",
@@ -46,13 +50,15 @@ PRESETS = (
         "layers.2 and layers.3, four parameters: no operation took them. One process does not care and leaves .grad "
         "None; DDP's second step raises unless `find_unused_parameters=True` (pytorch/pytorch#22436).",
         DiagnosisSpec(model=ModelSpec(architecture=Mlp(layers=4, depth=2))),
+        "layers.2.linear.weight",
     ),
     _asks(
-        "Why are all gradients below the head 0?",
-        "Every bias is set to -1e4 in a stack of Linear and ReLU. Predict which gradients are 0, and which node did it.",
-        "All of them: each ReLU is closed, so the last one passes on nothing but zeros, and every unit is dead for "
+        "Why is every gradient exactly 0?",
+        "Every bias of a stack of Linear and ReLU is set to -1e4. Predict which gradients are 0, and why.",
+        "All of them: each ReLU is closed, the last one passes on nothing but zeros, and every unit is dead for "
         "every sample. The trace names ReluBackward0 of the last block. No error, no NaN, no learning.",
         DiagnosisSpec(model=ModelSpec(architecture=LinearStack(layers=4, width=32)), fault=Fault(kind="bias of -1e4")),
+        "blocks.0.linear.weight",
     ),
     _asks(
         "Which layer overflows first?",
@@ -60,6 +66,7 @@ PRESETS = (
         "`addmm` of layers.1.linear: the first layer's outputs are near 1e20, the second multiplies by another 1e20. "
         "Anomaly mode names a node of *backward*, AddmmBackward0: it looks there only, after the damage.",
         DiagnosisSpec(fault=Fault(kind="scale weights", exponent=20)),
+        "layers.1.linear.weight",
     ),
     _asks(
         "What did the mask's -inf do?",
@@ -67,6 +74,7 @@ PRESETS = (
         "The -inf is written down on purpose (masked_fill) and harmless in the first row; in the second, softmax has "
         "nothing left to divide by: NaN. That one is the origin, not the -inf.",
         ProgramSpec(program="masked_row"),
+        "weights",
     ),
     _asks(
         "Why does a reentrant checkpoint lose gradients?",
@@ -82,12 +90,14 @@ PRESETS = (
                 use_reentrant=True,
             )
         ),
+        "blocks.0.attention.project.weight",
     ),
     _asks(
         "How often does a hook on a tied weight run?",
-        "One weight is used twice. Predict how many times its tensor hook is called, and whether .grad is there by then.",
+        "One weight is used twice. Predict how often its tensor hook is called, and whether .grad is there by then.",
         "Once, with the sum of both uses, [[8, 12], [8, 12]], and `.grad` still None; the post-accumulate hook runs "
         "after it and sees `.grad`. See the program's own notes and the tab *Hooks*.",
         ProgramSpec(program="hook_on_tied_weight"),
+        "emb",
     ),
 )

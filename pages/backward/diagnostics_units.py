@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from engine.diagnostics.results import Diagnosis, Units
@@ -51,7 +52,7 @@ def _row(row: Units) -> dict[str, object]:
     }
 
 
-def _map(units: tuple[Units, ...]):  # type: ignore[no-untyped-def]
+def _map(units: tuple[Units, ...]) -> go.Figure:
     shown = units[:MOST_ROWS]
     width = min(MOST_UNITS, max(row.units for row in shown))
     values = np.full((len(shown), width), np.nan)
