@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.models.spec import describe
 from engine.replay.spec import GradientHook, ReplaySpec
+from engine.script.graph import NORMS
 from engine.script.model import ModelScript, model_script, outputs_of
 from engine.script.text import indented, literal
 
@@ -17,14 +18,19 @@ def norm(gradient: torch.Tensor | None) -> float | None:
     return wide[wide.isfinite()].norm().item()
 
 
-def watch(*tensors: torch.Tensor) -> None:
-    """Let every node behind the tensors print its name and the norms of the gradients that come in."""
-    nodes, waiting = set(), [tensor.grad_fn for tensor in tensors]
+def show(name: str, gradients: tuple) -> None:
+    """The hook that runs before a node: its name and the norms of the gradients that came in."""
+    print(name, *map(norm, gradients))
+
+
+def watch(watched: set, *tensors: torch.Tensor) -> None:
+    """Hook every node behind the tensors, each once."""
+    waiting = [tensor.grad_fn for tensor in tensors]
     while waiting:
         node = waiting.pop()
-        if node is not None and node not in nodes:
-            nodes.add(node)
-            node.register_prehook(lambda grads, name=node.name(): print(name, *map(norm, grads)))
+        if node is not None and node not in watched:
+            watched.add(node)
+            node.register_prehook(partial(show, node.name()))
             waiting += [following for following, _ in node.next_functions]'''
 
 DRAWN = '''\
@@ -37,10 +43,6 @@ CHANGED = '''\
 def change_all(module: torch.nn.Module, gradients: tuple, *_) -> tuple:
     """The hook of a module: the same for every gradient that came."""
     return tuple(None if gradient is None else change(gradient) for gradient in gradients)'''
-
-LEAVES = """\
-for name, leaf in [*model.named_parameters(), *inputs.items()]:
-    print(name, norm(leaf.grad))"""
 
 CHANGES = {
     "observe": "gradient",
@@ -60,11 +62,12 @@ def script(spec: ReplaySpec) -> str:
         parts.definitions.append(DRAWN)
     if spec.hook.kind != "none":
         _place_hook(parts, spec.hook)
-    parts.recipe += ["", *_backward(spec)]
+    parts.imports.add(("functools", "partial", ""))
+    parts.recipe += ["", "watched = set()", *_backward(spec)]
     if spec.passes > 1:
         parts.recipe += ["", f"for _ in range({spec.passes - 1}):", *indented(_again(spec))]
-    parts.recipe += ["", LEAVES]
-    return parts.text(f"{describe(spec.model.architecture)}: backward in the engine's own order, in plain torch.")
+    parts.recipe += ["", NORMS]
+    return parts.text(f"{describe(spec.model.architecture)}: backward in the order autograd runs it, in plain torch.")
 
 
 def _backward(spec: ReplaySpec) -> list[str]:
@@ -74,7 +77,7 @@ def _backward(spec: ReplaySpec) -> list[str]:
         "loss and outputs": f"[loss, {outputs_of(spec.model)}]",
     }[spec.roots]
     how = "".join(f", {name}=True" for name in ("retain_graph", "create_graph") if getattr(spec, name))
-    lines = [f"roots = {roots}", *_seeds(spec), f"watch(loss, {outputs_of(spec.model)})"]
+    lines = [f"roots = {roots}", *_seeds(spec), f"watch(watched, loss, {outputs_of(spec.model)})"]
     return [*lines, f"torch.autograd.backward(roots, seeds{how})"]
 
 
