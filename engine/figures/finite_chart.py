@@ -43,9 +43,18 @@ def finite_chart(outcome: Checked, theme: Theme, rtol: float) -> go.Figure:
         hoverinfo="skip",
     )
     grid = {"type": "log", "gridcolor": grid_colour(theme), "zeroline": False, "exponentformat": "e"}
-    figure.update_xaxes(title="|gradient| in float64 (zeros at the left edge)", automargin=True, **grid)
-    figure.update_yaxes(title="|gradient − quotient|", automargin=True, **grid)
+    across, up = sizes, [max(error, low) for error in (*apart, *(entry.error for entry in outcome.entries))]
+    title = "|gradient| in float64 (zeros at the left edge)"
+    figure.update_xaxes(title=title, automargin=True, dtick=_decades(across), **grid)
+    figure.update_yaxes(title="|gradient − quotient|", automargin=True, dtick=_decades(up), **grid)
     return styled(figure, HEIGHT, theme)
+
+
+def _decades(values: list[float]) -> int:
+    """Powers of ten from one tick to the next, so that there are at most about eight."""
+    finite = [value for value in values if 0 < value < math.inf]
+    span = math.log10(max(finite) / min(finite)) if finite else 1.0
+    return max(1, math.ceil(span / 8))
 
 
 def _least(values: list[float]) -> float:

@@ -179,8 +179,9 @@ def _ink(text: NDArray[Any]) -> dict[str, Any]:
 
 
 def _add_crosses(figure: go.Figure, drawn: Reduced, theme: Theme) -> None:
-    """The mark of non-finite on cells whose values are not printed."""
-    places = np.argwhere(~np.isfinite(drawn.values))[:MOST_MARKS]
+    """The mark of non-finite on cells whose values are not printed; on some of them where they are many."""
+    places = np.argwhere(~np.isfinite(drawn.values))
+    places = places[:: max(1, -(-len(places) // MOST_MARKS))]
     if len(places) and max(drawn.values.shape) > PRINTED_SIDE:
         figure.add_scatter(
             x=places[:, 1],

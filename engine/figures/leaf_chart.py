@@ -17,6 +17,8 @@ from engine.figures.units import format_significant
 HEIGHT = 400
 MOST_LABELS = 36
 DODGE = 0.14
+NOTHING: list[Any] = [None]
+"""Plotly leaves a trace without any point out of the legend."""
 LABEL = 26
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 PATHS = {"circle": "M0 -5A5 5 0 1 1 -.01 -5Z", "diamond": "M0 -6L6 0L0 6L-6 0Z", "square": "M-4.5 -4.5H4.5V4.5H-4.5Z"}
@@ -122,8 +124,8 @@ def _add_series(
     here = [number for number, value in enumerate(one.values) if not state_of(value)]
     symbol = SYMBOLS[place[0] % len(SYMBOLS)]
     figure.add_scatter(
-        x=[beside(number, place) for number in here] or [None],
-        y=[scale.place(one.values[number]) for number in here] or [None],
+        x=[beside(number, place) for number in here] or NOTHING,
+        y=[scale.place(one.values[number]) for number in here] or NOTHING,
         mode="markers",
         showlegend=True,
         name=label_text(one.label, 60),

@@ -68,8 +68,9 @@ class _Model:
 
 
 def in_float64(model: ModelSpec) -> ModelSpec:
-    """The same model as exact as it gets: float64, no autocast, nothing recomputed, the device's CPU."""
-    return msgspec.structs.replace(model, dtype="float64", autocast="off", checkpoint="off")
+    """The same model as exact as it gets: float64, no autocast, nothing recomputed; on the CPU where MPS has none."""
+    device = "cpu" if model.device == "mps" else model.device
+    return msgspec.structs.replace(model, dtype="float64", autocast="off", checkpoint="off", device=device)
 
 
 def check_gradients(spec: FiniteDifferenceSpec, progress: ProgressSink) -> Checked:

@@ -52,7 +52,7 @@ def wide(tensor: torch.Tensor) -> torch.Tensor:
     dense = tensor.detach() if tensor.layout == torch.strided else tensor.detach().to_dense()
     if dense.is_complex():
         dense = torch.view_as_real(dense.resolve_conj())
-    return dense.reshape(-1).to("cpu", torch.float64)
+    return dense.reshape(-1).to("cpu").to(torch.float64)
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:

@@ -16,12 +16,14 @@ from engine.gradients.spec import DifferenceSpec, GradientsSpec
 from engine.summary import TensorSummary
 from pages.backward.gradient_values_chart import draw_leaf_chart
 from pages.backward.gradient_values_controls import QUANTITIES, QUANTITY
+from pages.backward.gradient_values_two_runs import draw_distance
 from pages.backward.gradient_values_words import draw_run_error, draw_table
 from pages.shared.jobs import compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
 
-TABS = ("Chosen leaf", "Every leaf", "How to read this")
+TABS = ("Chosen leaf", "Against A", "Every leaf", "How to read this")
+PIN_FIRST = "Pin a run as A and change a toggle: cosine and difference to A's gradient are then told here."
 HOW_TO_READ = (
     "Each leaf has two marks: the 2-norm of its values and of its `.grad`, in the order in which the modules ran. "
     "**gradient / weight** is ‖grad‖ / ‖weight‖; times lr it is the share of itself that one SGD step moves a weight. "
@@ -85,10 +87,13 @@ def draw_values(
     first = next((n for n, row in enumerate(outcome.rows) if row.gradient is not None), 0)
     number = draw_leaf_chart([row.name for row in outcome.rows], series, y_title=y_title, preferred=first)
     draw_key_numbers(value_numbers(outcome), value_numbers(before) if before else None)
-    chosen, every, explanation = st.tabs(TABS, key="gradients.details", on_change="rerun")
+    chosen, against, every, explanation = st.tabs(TABS, key="gradients.details", on_change="rerun")
     if chosen.open:
         with chosen:
             draw_leaf(outcome.rows[number])
+    if against.open:
+        with against:
+            _draw_against(spec, outcome.rows[number], pinned if before else None)
     if every.open:
         with every:
             _draw_table(spec, outcome, pinned if before else None)
@@ -120,10 +125,10 @@ def _draw_side(row: GradientRow, label: str, summary: TensorSummary | None, colo
     if summary is None:
         st.info(f"`{row.name}.grad` is None: {row.explanation}", icon=":material/do_not_disturb_on:")
         return
-    st.caption(summary_words(summary))
     theme, title = shown_theme(), f"{row.name} {label}"
     plain = {"displayModeBar": False}
     st.plotly_chart(summary_heat_map(summary, theme, title=title), key=f"gradients.map.{label}", config=plain)
+    st.caption(summary_words(summary))
     figure = summary_histogram(summary, theme, title=f"{title}: spread", colour=colour)
     st.plotly_chart(figure, key=f"gradients.spread.{label}", config=plain)
 
@@ -138,15 +143,30 @@ def summary_words(summary: TensorSummary) -> str:
     return " · ".join(parts)
 
 
+def _differences(spec: GradientsSpec, pinned: GradientsSpec | None) -> Differences | None:
+    """A and this run in one job; None without an A, or where A has the same model."""
+    if pinned is None or pinned.model == spec.model:
+        return None
+    asked = DifferenceSpec(model=pinned.model, against="given", other=spec.model)
+    return compute_beside(asked, "A and this run together", slot="together")
+
+
+def _draw_against(spec: GradientsSpec, row: GradientRow, pinned: GradientsSpec | None) -> None:
+    differences = _differences(spec, pinned)
+    found = next((one for one in differences.rows if one.name == row.name), None) if differences is not None else None
+    if found is not None:
+        draw_distance(found)
+    elif differences is not None:
+        st.info(f"`{row.name}` requires a gradient in neither run.", icon=":material/do_not_disturb_on:")
+    else:
+        st.caption(PIN_FIRST)
+
+
 def _draw_table(spec: GradientsSpec, outcome: Gradients, pinned: GradientsSpec | None) -> None:
-    differences = None
-    if pinned is not None and pinned.model != spec.model:
-        asked = DifferenceSpec(model=pinned.model, against="given", other=spec.model)
-        differences = compute_beside(asked, "A and this run together", slot="together")
-    table = value_table(spec, outcome, differences)
-    draw_table(table)
+    differences = _differences(spec, pinned)
+    draw_table(value_table(spec, outcome, differences))
     if differences is None:
-        st.caption("Pin a run as A and change a toggle: cosine and difference to A's gradient join the table.")
+        st.caption(PIN_FIRST)
 
 
 def value_table(spec: GradientsSpec, outcome: Gradients, differences: Differences | None = None) -> pd.DataFrame:

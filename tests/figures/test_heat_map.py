@@ -74,6 +74,13 @@ def test_non_finite_cells_without_printed_values_carry_a_cross():
     assert [(list(trace.x), list(trace.y)) for trace in crosses] == [([7], [4])]
 
 
+def test_crosses_on_many_cells_lie_all_over():
+    figure = heat_map(np.full((60, 50), np.nan), "light", title="w")
+    (crosses,) = [trace for trace in figure.data if trace.type == "scatter"]
+    assert 100 < len(crosses.x) <= 400
+    assert max(crosses.y) > 55
+
+
 def test_complex_values_are_drawn_by_magnitude_and_told_with_both_parts():
     figure = heat_map(np.array([[3 - 4j, 0j]]), "light", title="c")
     assert layers(figure)[0].z[0][0] == 5.0
