@@ -14,7 +14,7 @@ from pages.backward.in_place_controls import use_program
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
 
-WIDTHS = {"statement": 255, "outcome": 125, "version": 80, "grad_fn": 150, "gradient": 160}
+WIDTHS = {"statement": 240, "outcome": 145, "version": 78, "grad_fn": 180, "gradient": 150}
 MEANINGS = {
     "runs": "claim_holds",
     "raises": "claim_fails",
