@@ -76,12 +76,12 @@ def _tied(model: nn.Module) -> Iterator[Finding]:
 
 def _values(tensors: Mapping[str, torch.Tensor]) -> Iterator[Finding]:
     for name, one in tensors.items():
-        if not one.numel() or one.layout is not torch.strided:
+        if not one.numel() or one.layout is not torch.strided or one.is_meta:
             continue
         if not is_finite(one):
             count = int((~torch.isfinite(one)).sum())
             yield Finding(name, "values", "error", f"{count} of {one.numel()} elements are NaN or infinite")
-        elif one.dim() > 1 and one.is_floating_point() and _is_constant(one.detach()):
+        elif one.dim() > 1 and one.numel() > 1 and one.is_floating_point() and _is_constant(one.detach()):
             value = float(one.detach().reshape(-1)[0])
             words = f"every element is {value:g}: equal units get equal gradients and stay equal"
             yield Finding(name, "values", "warning", words)

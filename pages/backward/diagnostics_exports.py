@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from engine.diagnostics.catalogue import PROGRAMS
 from engine.diagnostics.results import Diagnosis
 from engine.diagnostics.spec import ProgramSpec
-from engine.figures.diagnostics_board import LABELS, amount_words
+from engine.figures.diagnostics_board import LABELS, amount_words, board_of
 from engine.figures.diagnostics_svg import board_svg
 from engine.figures.diagnostics_words import BIRTH_COLUMNS, birth_row, headline
+from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
 from engine.figures.units import format_shape
 from engine.models.spec import describe
 from engine.script import script_for
-from pages.backward.diagnostics_board import board
 from pages.backward.diagnostics_controls import AnySpec
 from pages.backward.diagnostics_numbers import numbers_of
 from pages.shared.downloads import Download, as_json, spec_downloads
@@ -36,8 +36,8 @@ def downloads(spec: AnySpec, diagnosis: Diagnosis) -> tuple[Download, ...]:
     """Pictures, every tensor with its trace, births, everything read, a report."""
     svg = "image/svg+xml"
     return (
-        Download("Picture, light (SVG)", "diagnosis.svg", svg, lambda: _svg(spec, dark=False)),
-        Download("Picture, dark (SVG)", "diagnosis-dark.svg", svg, lambda: _svg(spec, dark=True)),
+        Download("Picture, light (SVG)", "diagnosis.svg", svg, lambda: _svg(spec, diagnosis, "light")),
+        Download("Picture, dark (SVG)", "diagnosis-dark.svg", svg, lambda: _svg(spec, diagnosis, "dark")),
         Download("Tensors (CSV)", "tensors.csv", "text/csv", lambda: _csv(LEAF_COLUMNS, leaf_rows(diagnosis))),
         Download("Traces (CSV)", "traces.csv", "text/csv", lambda: _csv(STEP_COLUMNS, step_rows(diagnosis))),
         Download("Everything read (JSON)", "diagnosis.json", "application/json", lambda: as_json(diagnosis)),
@@ -46,8 +46,8 @@ def downloads(spec: AnySpec, diagnosis: Diagnosis) -> tuple[Download, ...]:
     )
 
 
-def _svg(spec: AnySpec, *, dark: bool) -> str:
-    return board_svg(board(spec, "everything"), title_of(spec), "dark" if dark else "light")
+def _svg(spec: AnySpec, diagnosis: Diagnosis, theme: Theme) -> str:
+    return board_svg(board_of(diagnosis), title_of(spec), theme)
 
 
 def leaf_rows(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
@@ -84,8 +84,8 @@ def report(spec: AnySpec, diagnosis: Diagnosis) -> str:
     if births:
         tables.append(Table("Where non-finite values were born", BIRTH_COLUMNS, births))
     return report_html(
-        _svg(spec, dark=False),
-        _svg(spec, dark=True),
+        _svg(spec, diagnosis, "light"),
+        _svg(spec, diagnosis, "dark"),
         title=f"Diagnosis: {title_of(spec)}",
         numbers=numbers,
         notes=[headline(diagnosis)[1], *said],
