@@ -55,6 +55,8 @@ class ReplayTrack(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a forward ran again during backward."""
     start: int = -1
     """The step to show first, -1 for the last one."""
+    asked: int = 0
+    """Counts how often the page asked for a step: at another number the canvas goes to `start` again."""
 
     def told(self) -> dict[str, Any]:
         """All but the columns, for the canvas."""

@@ -10,7 +10,8 @@ from pages.shared.pin import encode_spec
 
 STEP = "step"
 """Link parameter: the step that the picture shows, as it is numbered in the recording."""
-_KNOWN, _START, _LOOKED, _SPEC = "replay.step", "replay.start", "replay.looked", "replay.spec"
+_KNOWN, _START, _ASKED = "replay.step", "replay.start", "replay.asked"
+_LOOKED, _SPEC = "replay.looked", "replay.spec"
 
 
 def settle(spec: ReplaySpec) -> None:
@@ -48,6 +49,7 @@ def go_to(step: int) -> None:
     """Have the picture show a step and look at it; call it from a widget callback."""
     _know(step)
     st.session_state[_START] = step
+    st.session_state[_ASKED] = start()[1] + 1
     st.session_state[_LOOKED] = (STEP, step)
 
 
@@ -57,9 +59,9 @@ def looked() -> tuple[str, str | int]:
     return found
 
 
-def start() -> int:
-    """The step that the picture was last sent to, -1 for the end."""
-    return int(st.session_state.get(_START, -1))
+def start() -> tuple[int, int]:
+    """The step that the picture was last sent to (-1: the end), and how often it was sent anywhere."""
+    return int(st.session_state.get(_START, -1)), int(st.session_state.get(_ASKED, 0))
 
 
 def _know(step: int) -> None:

@@ -49,10 +49,10 @@ class Drawable:
         prepared = self.prepared
         return index_of(prepared.graph, prepared.folded, prepared.names, self._kinds())
 
-    def draw(self, view: GraphView, selected: str, start: int) -> tuple[Scene, bytes]:
-        """The scene and the same encoded for the canvas, which first shows step `start` (-1: the last)."""
+    def draw(self, view: GraphView, selected: str, start: tuple[int, int]) -> tuple[Scene, bytes]:
+        """The scene and the same encoded for the canvas; `start` is as for `picture`."""
         with self._lock:
-            track = msgspec.structs.replace(track_of(self._spec), start=start)
+            track = msgspec.structs.replace(track_of(self._spec), start=start[0], asked=start[1])
             scene = with_scale(draw(self.prepared, view, selected), track)
             return scene, encode_scene(scene, self.index, track)
 
@@ -82,7 +82,12 @@ def drawable(spec: ReplaySpec, view: GraphView) -> Drawable:
     return _drawables.get(key, lambda: Drawable(spec, folding))
 
 
-def picture(spec: ReplaySpec, view: GraphView, selected: str = "", start: int = -1) -> tuple[Scene, bytes]:
-    """The scene of a recording and the same encoded for the canvas."""
+def picture(
+    spec: ReplaySpec, view: GraphView, selected: str = "", start: tuple[int, int] = (-1, 0)
+) -> tuple[Scene, bytes]:
+    """The scene of a recording and the same encoded for the canvas.
+
+    `start` is the step to show first (-1: the last one) and how often one was asked for.
+    """
     key: Any = (spec, view, selected, start)
     return _pictures.get(key, lambda: drawable(spec, view).draw(view, selected, start))

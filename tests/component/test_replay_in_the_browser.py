@@ -31,9 +31,9 @@ pytestmark = [
 OPEN = GraphView(direction="backward", maximum_boxes=60)
 
 
-def encoded(replay, view=OPEN, start=-1):
+def encoded(replay, view=OPEN, start=-1, asked=0):
     prepared = prepare(replay.graph, view)
-    track = replay_track(replay, start)
+    track = msgspec.structs.replace(replay_track(replay, start), asked=asked)
     scene = with_scale(draw(prepared, view), track)
     return encode_scene(scene, index_of(replay.graph, prepared.folded, prepared.names), track)
 
@@ -226,6 +226,17 @@ def test_a_link_starts_at_its_step_and_a_click_on_an_edge_is_told(player):
     )
     picture.canvas.click(position={"x": x, "y": y})
     assert picture.told[-1] == ["wire", f"{source}\n{target}"]
+
+
+def test_the_app_can_send_the_picture_to_a_step_again_and_again(player):
+    replay = played(linear_relu())
+    picture = player(replay)
+    for asked in (1, 2):
+        sent = np.frombuffer(encoded(replay, start=1, asked=asked), np.uint8).tolist()
+        picture.page.evaluate("(bytes) => window.show(Uint8Array.from(bytes))", sent)
+        assert picture.step == 1
+        picture.button("last").click()
+        assert picture.step == len(replay.steps) - 1
 
 
 def test_the_selected_box_leads_to_its_step(player):

@@ -84,6 +84,7 @@ class GraphView extends Reading {
     this.chrome.status();
     this.describe();
     this.arrive(scene);
+    this.replay?.arrive();
   }
 
   describe() {

@@ -23,18 +23,9 @@ class Help {
     this.panel.hidden = true;
     this.panel.dataset.atlasHelp = "";
     for (const [name, value] of Object.entries({ role: "dialog", "aria-label": "Keys", tabindex: "-1" })) this.panel.setAttribute(name, value);
-    const list = document.createElement("dl");
-    KEYS.forEach(([keys, words]) => {
-      const [term, said] = [document.createElement("dt"), document.createElement("dd")];
-      keys.split("  ").forEach((key) => {
-        const cap = document.createElement("kbd");
-        cap.textContent = key;
-        term.append(cap);
-      });
-      said.textContent = words;
-      list.append(term, said);
-    });
-    this.panel.append(list);
+    this.list = document.createElement("dl");
+    this.add(KEYS);
+    this.panel.append(this.list);
     this.panel.onkeydown = (event) => {
       if (event.key !== "Escape" && event.key !== "?") return;
       event.preventDefault();
@@ -43,6 +34,19 @@ class Help {
     };
     this.panel.onclick = () => this.toggle();
     view.canvas.parentElement.append(this.panel);
+  }
+
+  add(rows) {
+    rows.forEach(([keys, words]) => {
+      const [term, said] = [document.createElement("dt"), document.createElement("dd")];
+      keys.split("  ").forEach((key) => {
+        const cap = document.createElement("kbd");
+        cap.textContent = key;
+        term.append(cap);
+      });
+      said.textContent = words;
+      this.list.append(term, said);
+    });
   }
 
   toggle() {

@@ -37,11 +37,12 @@ class Replay extends ReplayPaint {
   // Another picture of the same recording keeps the step; another recording starts at its end, or where the link says.
   receive(scene) {
     const another = this.told?.stamp !== scene.replay.stamp;
+    const asked = !another && this.told.asked !== scene.replay.asked;
     this.scene = scene;
     this.told = scene.replay;
     this.columns = scene.columns;
     this.count = this.columns.step_place.length;
-    if (another) {
+    if (another || asked) {
       this.pause();
       const { start } = this.told;
       this.done = start >= 0 && start < this.count ? start + 1 : this.count;
@@ -49,6 +50,13 @@ class Replay extends ReplayPaint {
     this.place();
     this.settle();
     this.bar.receive(another);
+    if (asked) this.lookFor = this.current;
+  }
+
+  // After the picture has found its place: the step that the app asked for is in sight.
+  arrive() {
+    if (this.lookFor) this.view.reveal(this.lookFor);
+    this.lookFor = null;
   }
 
   // Where steps and edges are in this picture: numbers of boxes and wires, -1 where it has none.

@@ -2,6 +2,11 @@
 
 const RATES = [1, 2, 5, 15, 60, 250, 1000];
 const WHOLE_S = 20; // about how long all steps take at the speed that is chosen first
+const REPLAY_KEYS = [
+  ["Space", "play or pause backward"],
+  [",  .", "one step back, one step on"],
+  ["G", "to the step of the selected box"],
+];
 const ICONS = {
   first: "M3.5 3V13M12.5 3.5L6 8L12.5 12.5Z",
   back: "M11 3L5 8L11 13Z",
@@ -29,6 +34,7 @@ class ReplayBar {
     replay.view.root.append(this.box);
     replay.view.root.classList.add("atlas-replaying");
     this.listen();
+    replay.view.help.add(REPLAY_KEYS);
   }
 
   remove() {
