@@ -81,7 +81,8 @@ def curves_chart(spec: CustomFunctionSpec, found: CheckedFunction, curve: Curve,
     figure.update_yaxes(automargin=True, title_standoff=6)
     figure.update_xaxes(gridcolor=grid_colour(theme), zeroline=False)
     figure.update_xaxes(title="x", row=2, col=1)
-    return styled(figure, HEIGHT, theme, hovermode="x unified", margin={"l": 8, "r": 16, "t": 40, "b": 44})
+    margin, bar = {"l": 8, "r": 16, "t": 40, "b": 44}, {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"}
+    return styled(figure, HEIGHT, theme, hovermode="x unified", margin=margin, modebar=bar)
 
 
 def _decades(curve: Curve) -> dict[str, Any]:

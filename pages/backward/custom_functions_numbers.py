@@ -19,15 +19,13 @@ def function_numbers(spec: CustomFunctionSpec, found: CheckedFunction) -> tuple[
     apart = worst.difference if worst is not None and math.isfinite(worst.difference) else None
     has_entries = bool(found.check.entries)
     return (
-        KeyNumber(
-            "Worst entry", apart, "", "the largest difference of both Jacobians at gradcheck's points", "no Jacobian"
-        ),
+        KeyNumber("Worst entry", apart, "", "the largest difference of both Jacobians at gradcheck's points", "none"),
         KeyNumber(
             "Entries off",
             found.check.mismatches if has_entries else None,
             "count",
             f"entries beyond atol + rtol · |numerical|, of {found.check.entries}",
-            "no Jacobian",
+            "none",
         ),
         KeyNumber("Off over x", curve_distance(found), "", "backward against the exact derivative over x", "no curve"),
         KeyNumber(

@@ -46,8 +46,9 @@ def draw_verdict(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
     draw = st.success if verdict.kind == "right" else st.error if verdict.kind in WRONG else st.warning
     answer = "passes" if found.check.passed else "refuses"
     if not found.call.grad_fn or found.call.backward_error is not None:
-        answer = "cannot ask"
-    words = f"**gradcheck {answer} · {verdict.kind}.** {literal(verdict.sentence)} *{literal(verdict.remedy)}*"
+        answer = "has nothing to compare"
+    sentence = verdict.sentence if verdict.sentence.endswith((".", ":")) else f"{verdict.sentence}."
+    words = f"**gradcheck {answer} · {verdict.kind}.** {literal(sentence)} *{literal(verdict.remedy)}*"
     draw(words, icon=f":material/{ICONS[verdict.kind]}:")
     if found.lifetime.freed_at_once is False or found.lifetime.gradient_changed:
         st.warning(SAVED_ON_CTX, icon=":material/memory:")

@@ -75,7 +75,7 @@ PRESETS = (
         "PyTorch says.",
         "Nothing: the gradient is silently off, where save_for_backward raises (choose XExp). And ctx.y keeps the "
         "output alive until the garbage collector runs.",
-        CustomFunctionSpec(function="XExpOnCtx"),
+        CustomFunctionSpec(function="XExpOnCtx", x_from=-4.0, x_to=1.5),
     ),
     _asks(
         "Is an estimator wrong?",
