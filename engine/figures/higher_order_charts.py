@@ -12,12 +12,11 @@ import plotly.graph_objects as go
 from engine.figures.arrays import array
 from engine.figures.chart_style import grid_colour, styled
 from engine.figures.palette import CATEGORICAL, MUTED, TEXT, Theme, meaning
-from engine.figures.units import format_bytes, format_significant, format_time
+from engine.figures.timing_chart import DASHES, SYMBOLS
+from engine.figures.units import MINUS, format_bytes, format_significant, format_time
 from engine.higher_order.results import Curvature, Derivatives, Growth, Products
 
 CURVES_HEIGHT, SMALL_HEIGHT, CHART_HEIGHT = 430, 300, 380
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 TITLES = ("f", "f′", "f″", "f‴", "f⁗")
 CLAIMED_MEMORY = 0.9
 CLAIMED_TIMES = (3.0, 5.0)
@@ -106,7 +105,7 @@ def growth_chart(growth: Sequence[Growth], order: Sequence[str], what: str, them
         values = one.peak_bytes if what == "bytes" else one.seconds
         exponent = one.bytes_exponent if what == "bytes" else one.seconds_exponent
         place = list(order).index(one.name)
-        fitted = "" if exponent is None else f", ≈ n^{exponent:.2f}"
+        fitted = "" if exponent is None else f", ≈ n^{exponent:.2f}".replace("-", MINUS)
         words = [format_bytes(value) if what == "bytes" else format_time(value) for value in values]
         figure.add_scatter(
             x=one.sizes,
@@ -125,11 +124,13 @@ def growth_chart(growth: Sequence[Growth], order: Sequence[str], what: str, them
 
 
 def _log_axis(figure: go.Figure, values: Sequence[float], what: str) -> None:
+    """Ticks at powers of 2 for bytes, which read as whole KiB, and of 10 for seconds; at most about six."""
     positive = [value for value in values if value > 0]
     if not positive:
         return
-    low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
-    ticks = [10.0**power for power in range(low, high + 1)]
+    base = 2.0 if what == "bytes" else 10.0
+    low, high = math.floor(math.log(min(positive), base)), math.ceil(math.log(max(positive), base))
+    ticks = [base**power for power in range(low, high + 1, max(1, (high - low) // 5))]
     words = [format_bytes(tick) if what == "bytes" else format_time(tick) for tick in ticks]
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=words)
 

@@ -23,14 +23,14 @@ def hvp(model: Any, loss: Tensor, v: Any) -> Any:
 
 def hvp_corrected(model: nn.Module, loss: Tensor, v: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The same for any gradient: nothing is flattened, what has no path is zero, frozen parameters are left out."""
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    parts = split_like(v, parameters) if isinstance(v, Tensor) else v
-    grads = torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
-    kept = [(g, part) for g, part in zip(grads, parts, strict=True) if g.requires_grad]
+    ps = [p for p in model.parameters() if p.requires_grad]
+    vs = split_like(v, ps) if isinstance(v, Tensor) else v
+    gs = torch.autograd.grad(loss, ps, create_graph=True, materialize_grads=True)
+    kept = [(g, u) for g, u in zip(gs, vs, strict=True) if g.requires_grad]
     if not kept:
-        return tuple(torch.zeros_like(p) for p in parameters)
+        return tuple(map(torch.zeros_like, ps))
     outputs, vectors = zip(*kept, strict=True)
-    return torch.autograd.grad(outputs, parameters, grad_outputs=vectors, materialize_grads=True)
+    return torch.autograd.grad(outputs, ps, grad_outputs=vectors, materialize_grads=True)
 
 
 def split_like(flat: Tensor, parameters: Iterable[Tensor]) -> list[Tensor]:

@@ -12,17 +12,20 @@ def hvp(model, loss, v):
 
 CORRECTED = """\
 def hvp_corrected(model, loss, v):
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    parts = v
+    ps = [p for p in model.parameters() if p.requires_grad]
     if isinstance(v, torch.Tensor):
-        flat = v.split([p.numel() for p in parameters])
-        parts = [part.view(p.shape) for part, p in zip(flat, parameters)]
-    grads = torch.autograd.grad(loss, parameters, create_graph=True, materialize_grads=True)
-    kept = [(g, part) for g, part in zip(grads, parts) if g.requires_grad]
+        v = v.split([p.numel() for p in ps])
+    vs = [part.view_as(p) for part, p in zip(v, ps)]
+    gs = torch.autograd.grad(
+        loss, ps, create_graph=True, materialize_grads=True
+    )
+    kept = [(g, u) for g, u in zip(gs, vs) if g.requires_grad]
     if not kept:
-        return tuple(torch.zeros_like(p) for p in parameters)
-    outputs, vectors = zip(*kept)
-    return torch.autograd.grad(outputs, parameters, grad_outputs=vectors, materialize_grads=True)"""
+        return tuple(map(torch.zeros_like, ps))
+    gs, vs = zip(*kept)
+    return torch.autograd.grad(
+        gs, ps, grad_outputs=vs, materialize_grads=True
+    )"""
 
 MLP = "model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))"
 SQUARED = "loss = lambda: nn.functional.mse_loss(model(x), y)"

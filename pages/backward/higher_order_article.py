@@ -13,14 +13,14 @@ from engine.script.higher_order_article import CORRECTED, LITERAL
 from pages.backward.higher_order_numbers import numbers_of
 from pages.shared.key_numbers import draw_key_numbers
 
-CODE_HEIGHT = 330
+CODE_HEIGHT = 360
 
 
 def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, Article] | None) -> None:
     """Both functions with what they gave here, then the table of all situations."""
     one = found.of(spec.situation)
     st.markdown(f"**{one.situation}**: {one.why}")
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns([4, 5], gap="medium")
     with left:
         st.markdown("As the article has it")
         st.code(LITERAL, language="python", height=CODE_HEIGHT, wrap_lines=True)

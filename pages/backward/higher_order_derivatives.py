@@ -11,7 +11,7 @@ from engine import run
 from engine.figures.higher_order_charts import TITLES, derivative_chart, node_chart
 from engine.figures.index import index_of
 from engine.figures.scene import Scene, draw, encode_scene, prepare
-from engine.figures.units import format_significant
+from engine.figures.units import MINUS
 from engine.figures.view import GraphView
 from engine.higher_order.results import Derivatives, Order, Setting
 from engine.higher_order.spec import DerivativeSpec
@@ -133,7 +133,7 @@ def _by_hand(one: Order) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else format_significant(value, 6)
+    return "" if value is None else f"{value:.6g}".replace("-", MINUS)
 
 
 def _draw_orders(found: Derivatives) -> None:

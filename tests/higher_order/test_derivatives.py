@@ -8,11 +8,12 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import run
 from engine.figures.arrays import array
+from engine.higher_order.derivatives import derivative_values
 from engine.higher_order.functions import CLOSED_FORMS, ScalarFunction, is_elementwise, read_scalar
 from engine.higher_order.spec import DerivativeSpec
 
@@ -107,7 +108,7 @@ def test_a_typed_function_is_checked_by_forward_mode():
         assert one.value == pytest.approx(one.forward_mode, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["softmax(x * x, dim=0)", "sum(x**3)", "logsumexp(x**2, dim=0)", "norm(x**2)"])
+@pytest.mark.parametrize("text", ["softmax(x * x, dim=0)", "sum(x**3)"])
 def test_functions_that_join_entries_are_differentiated_number_by_number(text):
     assert not is_elementwise(read_scalar(text))
     found = run(DerivativeSpec(function="typed", expression=text, order=2, x=1.5), inline=True)
@@ -132,21 +133,18 @@ def test_what_is_no_expression_is_refused_with_its_place(text):
 SMOOTH = st.sampled_from(["sin(x)", "exp(x / 3)", "tanh(x)", "x**2", "sigmoid(x)", "x", "cos(2 * x)"])
 
 
-@settings(max_examples=8)
+def by_autograd(expression, x, order):
+    spec = DerivativeSpec(function="typed", expression=expression)
+    found = derivative_values(spec, torch.tensor(x, dtype=torch.float64), order)
+    return [one.item() for one in found]
+
+
 @given(first=SMOOTH, second=SMOOTH, x=st.floats(-2, 2), order=st.integers(1, 4))
 def test_products_of_functions_follow_leibniz(first, second, x, order):
     """The derivative of a product from those of its factors: sums of binomials, no second differentiation."""
-    parts = [
-        [
-            one.value if one.outcome == "value" else 0.0
-            for one in orders(function="typed", expression=f, order=order, x=x)
-        ]
-        for f in (first, second)
-    ]
-    whole = orders(function="typed", expression=f"({first}) * ({second})", order=order, x=x)[-1]
-    if whole.value is not None:
-        leibniz = sum(math.comb(order, k) * parts[0][k] * parts[1][order - k] for k in range(order + 1))
-        assert whole.value == pytest.approx(leibniz, rel=1e-8, abs=1e-8)
+    f, g = by_autograd(first, x, order), by_autograd(second, x, order)
+    leibniz = sum(math.comb(order, k) * f[k] * g[order - k] for k in range(order + 1))
+    assert by_autograd(f"({first}) * ({second})", x, order)[-1] == pytest.approx(leibniz, rel=1e-8, abs=1e-8)
 
 
 def test_the_graph_of_an_order_is_the_one_that_a_walk_finds():

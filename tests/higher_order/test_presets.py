@@ -112,7 +112,7 @@ def test_the_article_raises_in_seven_of_eight_and_the_corrected_one_in_none():
 
 
 def test_only_backward_leaks():
-    backward, cut, grad = outcome(LEAK).rulings
+    backward, cut, grad = run(SPECS[LEAK]).rulings
     assert backward.value.endswith("gc.collect(): True")
     assert "True" not in cut.value + grad.value
 
