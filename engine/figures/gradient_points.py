@@ -18,6 +18,8 @@ FALL = 1000.0
 """Between the two ends, from which on a gradient is said to vanish or to explode."""
 MANY_DEAD = 0.5
 """Share of a ReLU's units from which on it is called dead."""
+MOST_POINTS = 3000
+"""A chart of more draws the ends of every stretch."""
 RELUS = ("ReluBackward", "ThresholdBackward")
 OUTSIDE = "outside of modules"
 
@@ -67,6 +69,19 @@ def node_points(replay: Replay, pass_number: int = 0) -> tuple[FlowPoint, ...]:
     return tuple(
         _point(replay, step, f"{step.module}/{step.name}".lstrip("/"), dead_units(replay, step)) for step in steps
     )[::-1]
+
+
+def thinned(points: Sequence[FlowPoint], most: int = MOST_POINTS) -> tuple[FlowPoint, ...]:
+    """At most about `most` points: of every stretch the one of the smallest and the one of the largest norm."""
+    if len(points) <= most:
+        return tuple(points)
+    width = math.ceil(2 * len(points) / most)
+    kept: list[FlowPoint] = []
+    for first in range(0, len(points), width):
+        stretch = range(first, min(first + width, len(points)))
+        ends = {min(stretch, key=lambda at: points[at].norm), max(stretch, key=lambda at: points[at].norm)}
+        kept += (points[at] for at in sorted(ends))
+    return tuple(kept)
 
 
 def _ran(replay: Replay, pass_number: int) -> list[Step]:

@@ -56,7 +56,7 @@ if flow.open:
         draw_flow(replay, before)
 if steps.open:
     with steps:
-        draw_steps(replay)
+        draw_steps(spec)
 if accumulation.open:
     with accumulation:
         draw_accumulation(replay)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.figures.gradient_flow import gradient_flow
-from engine.figures.gradient_points import FlowPoint, findings, module_points, node_points
+from engine.figures.gradient_points import FlowPoint, findings, module_points, node_points, thinned
+from engine.figures.units import format_count
 from engine.replay.spec import Replay
 from pages.backward.replay_look import go_to
 from pages.shared.theme import shown_theme
@@ -30,12 +31,18 @@ def draw_flow(replay: Replay, before: Replay | None) -> None:
     if not points:
         st.caption("No step ran.")
         return
-    chart = gradient_flow(points, shown_theme(), pinned=_points(before, way) if before else ())
+    drawn = thinned(points)
+    chart = gradient_flow(drawn, shown_theme(), pinned=thinned(_points(before, way)) if before else ())
     event = st.plotly_chart(chart, key="flow", on_select="rerun", selection_mode="points")
     chosen = [point["customdata"][0] for point in event.selection.points if point.get("customdata")]
     if chosen and 0 <= chosen[0] < len(replay.steps):
         label = f"Show step {chosen[0] + 1} in the picture"
         st.button(label, icon=":material/center_focus_strong:", on_click=go_to, args=(int(chosen[0]),))
+    if len(drawn) < len(points):
+        st.caption(
+            f"{format_count(len(drawn))} of {format_count(len(points))} points: of every stretch the smallest and the "
+            "largest norm."
+        )
     for sentence in findings(points):
         st.markdown(f":material/trending_down: {_plain(sentence)}")
     if not findings(points):

@@ -5,18 +5,24 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from engine.figures.replay_rows import accumulation_rows, hook_rows, pass_rows, step_rows
+from engine import run
+from engine.figures.replay_rows import Row, accumulation_rows, hook_rows, pass_rows, step_rows
 from engine.figures.units import format_count
-from engine.replay.spec import Replay
+from engine.replay.spec import Replay, ReplaySpec
 from pages.backward.replay_look import go_to
+from pages.shared.kept import Kept
 
+KEPT_ROWS = 200_000
 ROWS_SENT = 5000
 """Rows a browser gets at once."""
 
 
-def draw_steps(replay: Replay) -> None:
+_rows: Kept[list[Row]] = Kept(KEPT_ROWS, len)
+
+
+def draw_steps(spec: ReplaySpec) -> None:
     """All steps in the engine's order, to be filtered; a click on one shows it in the picture."""
-    rows = step_rows(replay)
+    rows = _rows.get(spec, lambda: step_rows(run(spec)))
     kinds = sorted({row["kind"] for row in rows})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
@@ -42,7 +48,7 @@ def draw_steps(replay: Replay) -> None:
         st.caption(f"The first {format_count(ROWS_SENT)} are shown; the CSV under Export has all.")
 
 
-def _matches(row: dict[str, object], words: str) -> bool:
+def _matches(row: Row, words: str) -> bool:
     text = f"{row['node']} {row['module']} {row['note']}".lower()
     return all(word in text for word in words.lower().split())
 

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from engine.figures.gradient_flow import gradient_flow
-from engine.figures.gradient_points import OUTSIDE, Dead, FlowPoint, dead_units, findings, module_points, node_points
+from engine.figures.gradient_points import (
+    OUTSIDE,
+    Dead,
+    FlowPoint,
+    dead_units,
+    findings,
+    module_points,
+    node_points,
+    thinned,
+)
 from engine.figures.replay_words import Flow
 from engine.replay.spec import Step
 from tests.figures.graphs import HOSTILE, graph, linear_relu, node
@@ -107,6 +116,17 @@ def test_half_of_the_units_make_a_dead_relu():
     assert len(said) == 1
     assert "layers.0: 5 of 10 units dead" in said[0]
     assert "layers.1" not in said[0]
+
+
+def test_thinned_points_keep_order_and_extremes():
+    norms = [1.0 + (at * 7919 % 1009) for at in range(9000)]
+    norms[4321], norms[77] = 1e9, 1e-9
+    points = points_of(*norms)
+    kept = thinned(points, 500)
+    assert len(kept) <= 500
+    assert [point.step for point in kept] == sorted(point.step for point in kept)
+    assert {4321, 77} <= {point.step for point in kept}
+    assert thinned(points[:400], 500) == points[:400]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
