@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -39,9 +38,9 @@ def anomaly_says(loss: Callable[[], torch.Tensor]) -> PyTorchSaid | None:
 
 
 def any_non_finite(loss: torch.Tensor, gradients: list[torch.Tensor]) -> bool:
-    """The cheap look at the end of a step: the loss, and one norm over all gradients."""
-    norms: Any = torch.stack(torch._foreach_norm(gradients)) if gradients else loss.detach()
-    return not bool(torch.isfinite(norms).all() & torch.isfinite(loss.detach()))
+    """The cheap look at the end of a step: the loss, and one norm over all gradients (which may overflow itself)."""
+    norm = torch.nn.utils.get_total_norm(gradients) if gradients else loss.detach()
+    return not bool(torch.isfinite(norm) & torch.isfinite(loss.detach()))
 
 
 class Detectors:
