@@ -30,7 +30,7 @@ class Trace:
 def reach_verdict(spec: CustomFunctionSpec, made: Made, call: Call, check: Gradcheck) -> Verdict:
     """The verdict on a Function with the tests that led to it."""
     trace, inputs = Trace(), make_inputs(spec)
-    early = _before_numbers(trace, call, inputs)
+    early = _before_numbers(trace, made, call, inputs)
     if early is not None:
         return early
     trace.note("Does gradcheck pass?", "yes" if check.passed else _first_line(check))
@@ -43,20 +43,23 @@ def _first_line(check: Gradcheck) -> str:
     return f"no: {check.error.type}: {check.error.message.splitlines()[0][:160]}" if check.error else "no"
 
 
-def _before_numbers(trace: Trace, call: Call, inputs: Tensors) -> Verdict | None:
+def _before_numbers(trace: Trace, made: Made, call: Call, inputs: Tensors) -> Verdict | None:
     if call.forward_error is not None:
         said = call.forward_error
-        return trace.decide("refused", "Does forward run?", f"{said.type}", "PyTorch refuses the forward itself.")
+        words = f"PyTorch refuses the forward: {said.message.splitlines()[0][:240]}"
+        return trace.decide("refused", "Does forward run?", f"no: {said.type}", words)
     trace.note("Does forward run?", "yes")
     question = "Does an output require grad?"
     if not call.grad_fn:
         words = "Autograd tracks only tensors that apply is given one by one, and none of these requires grad."
+        if made.function is None:
+            words = "Forward is cut off from x, by detach or because it is a constant: autograd recorded nothing."
         return trace.decide("not tracked", question, "no: grad_fn is None", words)
     trace.note(question, f"yes: {call.grad_fn}")
     if call.backward_error is not None:
         said = call.backward_error
         kind = refusal_kind(said.message)
-        return trace.decide(kind, "Does backward run?", said.type, said.message.splitlines()[0])
+        return trace.decide(kind, "Does backward run?", f"no: {said.type}", said.message.splitlines()[0])
     trace.note("Does backward run?", "yes")
     if not sum(one.numel() for one in inputs):
         words = "Without elements there is no Jacobian entry: whatever backward does, this passes."
@@ -126,9 +129,9 @@ def _values(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict:
     bad = evidence.not_finite(settled)
     question = "Are both Jacobians finite?"
     if bad and not any(mask.any() for mask in evidence.without(settled, bad)):
-        words = f"At {_elements(len(bad))} backward or forward is NaN or infinite: no difference can be compared there."
-        return trace.decide("not finite", question, f"no, at all mismatches ({_elements(len(bad))})", words)
-    trace.note(question, f"not at {_elements(len(bad))}, which are left out now" if bad else "yes")
+        words = "Every mismatch is an entry that is NaN or infinite in one of the two: there is nothing to compare."
+        return trace.decide("not finite", question, "no, at all mismatches", words)
+    trace.note(question, f"not in the columns of {_elements(len(bad))}, left out now" if bad else "yes")
     found = evidence.kinks(made, settled) - bad
     left = evidence.without(settled, found | bad)
     question = "Do one-sided differences stay apart at the mismatches?"

@@ -19,8 +19,8 @@ REMEDIES: dict[VerdictKind, str] = {
     "wrong formula": "Derive backward again; the grey curve is autograd's derivative of the same forward.",
     "wrong shape": "Return a gradient of the shape of the input.",
     "wrong count": "Return one value per argument of forward, None for those that are no tensor.",
-    "not tracked": "Give the tensors to apply one by one: apply(*tensors).",
-    "refused": "Read PyTorch's message below.",
+    "not tracked": "Give the tensors to apply one by one, apply(*tensors), and detach nothing on the way.",
+    "refused": "The whole message is under Why.",
 }
 
 

@@ -49,12 +49,13 @@ def reference_of(curve: Curve) -> tuple[str, Values]:
 
 
 def differing(curve: Curve, atol: float, rtol: float) -> NDArray[np.bool_]:
-    """Where backward is further from the reference than atol + rtol * |reference|; nowhere without a backward."""
+    """Where backward is further from the reference than atol + rtol * |reference|, as far as there are both."""
     ours, reference = values_of(curve, "analytic"), reference_of(curve)[1]
     if ours is None:
         return np.zeros(reference.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
-        return ~(np.abs(ours - reference) <= atol + rtol * np.abs(reference))
+        off = ~(np.abs(ours - reference) <= atol + rtol * np.abs(reference))
+    return off & np.isfinite(reference)
 
 
 def runs_of(mask: Sequence[bool] | NDArray[np.bool_]) -> list[tuple[int, int]]:
