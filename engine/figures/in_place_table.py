@@ -118,7 +118,9 @@ def _each(named: Iterable[tuple[str, str]]) -> str:
 def _grad_fn(state: State) -> str:
     if state.unavailable:
         return "cannot be read"
-    return state.grad_fn.removeprefix("torch::autograd::").removesuffix("Backward0") or ("leaf" if state.requires_grad else "none")
+    return state.grad_fn.removeprefix("torch::autograd::").removesuffix("Backward0") or (
+        "leaf" if state.requires_grad else "none"
+    )
 
 
 def update_rows(updated: Updated) -> list[tuple[str, ...]]:

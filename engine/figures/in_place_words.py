@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from engine.figures.in_place_lanes import Kept, Lane, Row, Written
@@ -69,12 +70,7 @@ def _about(run: ProgramRun, slot: SavedSlot) -> list[str]:
     maker = _code(run, node.made_at)
     first = f"`{node.name}` (line {node.made_at}, `{maker}`) saved `{slot.slot}`, the memory of `{name}`, at version "
     if slot.state == "overwritten":
-        line = overwriting_line(run, slot)
-        return [
-            f"{first}{slot.version_saved}.",
-            f"Line {line} (`{_code(run, line)}`) wrote into that memory without raising this counter: `.data` has a "
-            "version counter of its own. Backward compares versions, finds them equal and uses the new values.",
-        ]
+        return [f"{first}{slot.version_saved}.", _unnoticed(run, overwriting_line(run, slot))]
     bumps = [b for b in run.bumps if b.counter == slot.counter and b.before >= slot.version_saved]
     lines = ", ".join(f"line {b.line} (`{_code(run, b.line)}`)" for b in bumps)
     return [
@@ -82,6 +78,16 @@ def _about(run: ProgramRun, slot: SavedSlot) -> list[str]:
         f"The counter was raised to {slot.version_now} by {lines or 'a later write'}. Backward through this node needs "
         f"version {slot.version_saved}, finds {slot.version_now}, and refuses: the values it would use are gone.",
     ]
+
+
+def _unnoticed(run: ProgramRun, line: int) -> str:
+    """How the values of a saved tensor changed while its counter stood still."""
+    code = _code(run, line)
+    if re.search(r"\.data\s*=", code):
+        how = "gave that tensor other memory: `.data = ...` leaves the counter as it is"
+    else:
+        how = "wrote into that memory without raising this counter: `.data` has a version counter of its own"
+    return f"Line {line} (`{code}`) {how}. Backward compares versions, finds them equal and uses the new values."
 
 
 def _name_of(run: ProgramRun, slot: SavedSlot) -> str:

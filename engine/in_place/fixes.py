@@ -103,9 +103,11 @@ def _clone_saved(program: str, run: ProgramRun, statements: dict[int, Statement]
 def _clone_in(program: str, run: ProgramRun, statement: Statement, slots: list[SavedSlot]) -> str | None:
     if all(slot.slot.startswith("result") for slot in slots):
         return rewrite.clone_result(program, statement)
-    storages = {slot.storage for slot in slots}
+    kept = {slot.storage for slot in slots}, {slot.counter for slot in slots}
     states = rewrite.states_after(run, statement.line)
-    names = rewrite.names_used(statement, [one.name for one in states if one.storage in storages])
+    names = rewrite.names_used(
+        statement, [one.name for one in states if one.storage in kept[0] or one.counter in kept[1]]
+    )
     return rewrite.clone_operands(program, statement, names)
 
 

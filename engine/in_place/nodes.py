@@ -75,7 +75,9 @@ class Nodes:
 
 
 def _same(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Equal element by element, NaN like NaN."""
+    """Equal element by element, NaN like NaN; `x.data = ...` can leave another shape or dtype behind."""
+    if (first.shape, first.dtype) != (second.shape, second.dtype):
+        return False
     return bool(((first == second) | ((first != first) & (second != second))).all())
 
 

@@ -20,6 +20,7 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import code_text
 
 TABS = ("State after the statement", "Saved tensors", "Writes in place", "Graph before and after", "How to read this")
+ICONS = {"wrong gradient": "unpublished", "would break backward": "report"}
 HOW_TO_READ = (
     "Every tensor counts its in-place writes (`tensor._version`). Views and `detach()` share memory *and* counter with "
     "the tensor they came from; `.data` shares the memory and has a counter of its own. A node that needs a tensor in "
@@ -57,8 +58,7 @@ def draw_verdict(traced: Traced) -> None:
     place = f" at line {end.line}" if traced.run.error is not None else ""
     node = f", in `{traced.run.raised_in}`" if traced.run.raised_in else ""
     fix = " Corrected below." if traced.fix is not None else ""
-    draw = st.warning if verdict == "wrong gradient" else st.error
-    draw(f"**{words}**{place}{node}.{fix}", icon=":material/block:")
+    st.warning(f"**{words}**{place}{node}.{fix}", icon=f":material/{ICONS.get(verdict, 'block')}:")
 
 
 def _draw_reasons(spec: ProgramSpec, traced: Traced) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import msgspec
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine import run
+from engine.figures.in_place_lanes import timeline
+from engine.figures.in_place_svg import timeline_svg
 from engine.in_place.families import FAMILIES
 from engine.in_place.spec import DEFAULT_PROGRAM, FamilySpec, ProgramSpec
 from engine.in_place.trace import run_program
+from engine.in_place.values import StatementError
 
 CHUNK = (
     "Output 0 of Split is a view and is being modified inplace. This view is the output of a function that returns "
@@ -210,3 +218,66 @@ def test_a_program_that_is_too_large_or_plain_wrong_says_so():
     assert "unpack" in traced("x = ones(3, 2)\na, b = x.unbind()").run.error.message
     first, second = (run_program(DEFAULT_PROGRAM, 0, with_graphs=False) for _ in range(2))
     assert first == second, "the same every time"
+
+
+def test_other_memory_for_a_saved_leaf_goes_unnoticed():
+    """`x.data = ...` raises no counter: backward reads the new values, or another shape."""
+    result = traced("x = tensor([1.0, 2.0], requires_grad=True)\ny = x * x\nx.data = x + 1\ny.sum().backward()")
+    assert result.run.verdict == "wrong gradient"
+    assert numbers(end_of(result.run)["x"].grad) == [4.0, 6.0]
+    assert numbers(end_of(result.fix.run)["x"].grad) == [2.0, 4.0]
+    other = run_program("x = ones(3, requires_grad=True)\ny = x * x\nx.data = ones(5)", 0)
+    assert other.steps[-1].saved[0].state == "overwritten"
+
+
+LINES = """\
+x.data = ones(5)
+x.data = y
+x.grad = x
+y.backward(ones(3))
+y.sum().backward(create_graph=True)
+x.sum().backward()
+x.requires_grad_()
+y.retain_grad()
+y.detach_()
+v = x[1:]
+v.add_(1)
+v = y.unsqueeze(0).expand(4, 3)
+v.mul_(v)
+a, b = y.split(2)
+b = a
+b.zero_()
+y = y * y
+y += x
+y = relu(y, inplace=True)
+y[0] += 2
+x.grad *= x
+y.t_()
+y = y.double()
+y = y.item()
+y = zeros(0, requires_grad=True)
+y = y > 1
+y = log(y - 5)
+y = hooked(y)
+y = cat([y, x])
+x = x.T
+x.copy_(y)
+y.lerp_(x, 0.5)
+x.data[0] = 5
+d = x.detach()
+d.mul_(3)
+del d
+""".splitlines()
+START = "x = tensor([1.0, 2.0, 3.0], requires_grad=True)\ny = x * 2\nv = y[1:]\na = x.clone()\nb = a\nd = a\n"
+
+
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=9), st.integers(0, 8))
+def test_any_program_ends_in_a_result(lines, inference_at):
+    if inference_at < len(lines):
+        lines[inference_at] = f"with inference_mode():\n    {lines[inference_at]}"
+    with contextlib.suppress(StatementError):  # a name deleted twice
+        spec = ProgramSpec(program=START + "\n".join(lines))
+        result = run_program(spec.program, 0)
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(result), type=type(result)) == result
+        assert (result.error is None) == (len(result.steps) == result.statements and result.steps[-1].error is None)
+        assert timeline_svg(timeline(spec.program, result)).endswith("</svg>")
