@@ -20,6 +20,9 @@ from engine.runner.contract import ProgressSink
 from engine.timing.rounds import compare
 
 BUDGET_S = 8.0
+INNERMOST = 3
+"""Frames of anomaly mode's trace that are shown."""
+_FRAME = re.compile(r'(?m)^(?=  File ")')
 _FOLDERS = re.compile(r'(?<=File ")[^"]*/')
 
 
@@ -32,9 +35,17 @@ def anomaly_says(loss: Callable[[], torch.Tensor]) -> PyTorchSaid | None:
         except Exception as error:
             told = said(error)
             traces = [str(one.message) for one in caught if "Traceback of forward call" in str(one.message)]
-            trace = _FOLDERS.sub("", traces[0].split(" (Triggered internally")[0]) if traces else ""
+            trace = _innermost(traces[0].split(" (Triggered internally")[0]) if traces else ""
             return PyTorchSaid(told.type, f"{told.message}\n\n{trace}".strip())
     return None
+
+
+def _innermost(trace: str) -> str:
+    """The trace without folders, and without the outer frames, which are those of the process it ran in."""
+    head, *frames = _FRAME.split(trace)
+    kept = frames[-INNERMOST:]
+    left_out = f"  ... {len(frames) - len(kept)} frames further out\n" if len(frames) > len(kept) else ""
+    return _FOLDERS.sub("", head + left_out + "".join(kept)).rstrip()
 
 
 def any_non_finite(loss: torch.Tensor, gradients: list[torch.Tensor]) -> bool:

@@ -102,7 +102,7 @@ def _choose() -> None:
 
 def _draw_source(spec: ProgramSpec, diagnosis: Diagnosis) -> None:
     body = program_source(spec.program, spec.mended)[1]
-    st.code("\n".join(body), language="python", line_numbers=True)
+    st.code("\n".join(body), language="python", line_numbers=True, wrap_lines=True)
     for noted in diagnosis.noted:
         st.caption(f"The program noted `{noted.name}` =")
         st.code(noted.value, language=None, wrap_lines=True)

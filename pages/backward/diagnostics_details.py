@@ -82,7 +82,7 @@ def _draw_births(diagnosis: Diagnosis) -> None:
 def _draw_birth(birth: Birth) -> None:
     st.markdown(plain(origin_sentence(birth)))
     if birth.source is not None:
-        st.code(f"# {source_words(birth.source)}\n{birth.source.text}", language="python")
+        st.code(f"# {source_words(birth.source)}\n{birth.source.text}", language="python", wrap_lines=True)
     if birth.operands:
         rows = [operand_row(one) for one in birth.operands]
         st.dataframe(pd.DataFrame(rows, columns=list(OPERAND_COLUMNS)), hide_index=True, width="stretch")

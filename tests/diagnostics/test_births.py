@@ -55,7 +55,8 @@ def test_anomaly_mode_agrees_on_the_first_node_with_nan(name):
     assert any(
         node in (birth.node, f"{birth.called.rpartition('.')[2].capitalize()}Backward0") for birth in found.births
     )
-    assert "/" not in found.anomaly.message.split("File ")[-1].split(",")[0]
+    assert found.anomaly.message.count('File "') == 3
+    assert "/" not in found.anomaly.message.split('File "', 1)[1].replace("a / b", "").replace("exponentials /", "")
 
 
 def test_a_constant_of_minus_infinity_is_not_the_origin():
