@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import msgspec
 import pandas as pd
 import streamlit as st
 
 from engine import run
 from engine.figures.higher_order_charts import TITLES, derivative_chart, node_chart
 from engine.figures.index import index_of
+from engine.figures.reveal import toggled
 from engine.figures.scene import Scene, draw, encode_scene, prepare
 from engine.figures.units import MINUS
 from engine.figures.view import GraphView
@@ -19,10 +21,11 @@ from pages.backward.higher_order_numbers import numbers_of
 from pages.shared.fields import common_arguments
 from pages.shared.graph_component import show_graph
 from pages.shared.key_numbers import draw_key_numbers
+from pages.shared.pin import encode_spec
 from pages.shared.pytorch_words import draw_said
 from pages.shared.theme import shown_theme
 
-PICTURE, SHOWN_ORDER = "higher.picture", "higher.shown"
+PICTURE, SHOWN_ORDER, OPENED = "higher.picture", "higher.shown", "higher.opened"
 PICTURES = ("Curves", "Recorded graph")
 GRAPH_HEIGHT = 430
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
@@ -84,7 +87,7 @@ def _draw_picture(spec: DerivativeSpec, found: Derivatives) -> None:
             )
     if chosen == PICTURES[1]:
         if graphs:
-            show_graph(picture(spec, TITLES.index(shown))[1], key="higher.graph", height=GRAPH_HEIGHT)
+            _draw_graph(spec, TITLES.index(shown))
         else:
             st.info("Nothing was recorded: the function does not depend on x or a.", icon=":material/account_tree:")
         return
@@ -95,15 +98,37 @@ def _draw_picture(spec: DerivativeSpec, found: Derivatives) -> None:
         st.plotly_chart(node_chart(found, shown_theme()), key="higher.nodes", config=CHART)
 
 
+def _draw_graph(spec: DerivativeSpec, order: int) -> None:
+    scene, encoded = picture(spec, order, _opened(spec, order))
+    show_graph(
+        encoded,
+        key="higher.graph",
+        height=GRAPH_HEIGHT,
+        on_toggle=lambda address: _toggle(spec, order, scene, address),
+    )
+
+
+def _opened(spec: DerivativeSpec, order: int) -> tuple[str, ...] | None:
+    """Groups that were opened or closed by hand in this very graph; None before that."""
+    which, groups = st.session_state.get(OPENED, (None, None))
+    return groups if which == (encode_spec(spec), order) else None
+
+
+def _toggle(spec: DerivativeSpec, order: int, scene: Scene, address: str) -> None:
+    view = toggled(msgspec.structs.replace(VIEW, expanded=_opened(spec, order)), scene, address)
+    st.session_state[OPENED] = ((encode_spec(spec), order), view.expanded or ())
+
+
 @lru_cache(maxsize=64)
-def picture(spec: DerivativeSpec, order: int) -> tuple[Scene, bytes]:
-    """The graph recorded behind one order, and the same encoded for the canvas."""
+def picture(spec: DerivativeSpec, order: int, opened: tuple[str, ...] | None = None) -> tuple[Scene, bytes]:
+    """The graph recorded behind one order, and the same encoded for the canvas; `opened` are its open groups."""
+    view = msgspec.structs.replace(VIEW, expanded=opened)
     graph = run(spec).orders[order].graph
     if graph is None:
         raise ValueError(f"Order {order} of {spec.text!r} recorded no graph. Choose a lower order.")
     kinds = {"x": "input", "a": "input"}
-    prepared = prepare(graph, VIEW, kinds=kinds)
-    scene = draw(prepared, VIEW)
+    prepared = prepare(graph, view, kinds=kinds)
+    scene = draw(prepared, view)
     index = index_of(prepared.graph, prepared.folded, prepared.names, kinds, prepared.marking.own)
     return scene, encode_scene(scene, index)
 

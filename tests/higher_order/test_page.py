@@ -10,6 +10,8 @@ from engine.figures.higher_order_charts import convergence_chart, derivative_cha
 from engine.figures.lines_svg import Line, lines_svg
 from engine.figures.matrix_svg import matrix_svg
 from engine.figures.palette import Theme
+from engine.figures.reveal import toggled
+from engine.figures.view import GraphView
 from engine.higher_order.spec import CurvatureSpec, DerivativeSpec, MatrixSpec
 from pages.backward.higher_order_controls import KINDS, VISIBLE, parse_numbers
 from pages.backward.higher_order_derivatives import order_rows, picture
@@ -18,6 +20,8 @@ from tests.app.pages_under_test import PAGES_FOLDER, errors, extremes, open_page
 
 PAGE = PAGES_FOLDER / "backward" / "04_higher_order.py"
 THEMES: tuple[Theme, ...] = ("light", "dark")
+COMPUTED = ("Jacobian, Hessian", "Largest eigenvalue", "The article's hvp", "What grad answers")
+"""Sections besides the first, which every page's test turns, and the one that measures."""
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -63,6 +67,16 @@ def test_the_graph_of_every_order_is_drawn_whole(order):
     assert encoded
 
 
+def test_a_large_graph_is_folded_and_its_groups_can_be_opened():
+    spec = DerivativeSpec(function="typed", expression="*".join(["sin(x)"] * 12), order=3)
+    scene, _ = picture(spec, 3)
+    groups = [box.address for box in scene.boxes if box.role == "group"]
+    assert groups
+    assert scene.nodes_total > 200
+    opened, _ = picture(spec, 3, toggled(GraphView(expanded=None, maximum_boxes=200), scene, groups[0]).expanded)
+    assert len(opened.boxes) > len(scene.boxes)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_power_iteration_is_drawn_with_its_spectrum(theme):
     found = run(CurvatureSpec(n=30, steps=20), inline=True)
@@ -87,16 +101,6 @@ def test_text_in_pictures_is_escaped_and_values_that_are_not_finite_leave_gaps(t
     assert matrix_figure(MatrixSpec(function="typed"), found, True, theme).data
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "section", ["Jacobian, Hessian", "Largest eigenvalue", "The article's hvp", "What grad answers"]
-)
-def test_a_section_opens_by_its_link(section):
-    app = open_page(PAGE, **{"higher.section": section})
-    assert errors(app) == []
-    assert len(app.metric) >= 3
-
-
 @pytest.mark.parametrize("text", [HOSTILE, "x[0]"])
 def test_whatever_is_typed_is_answered_on_the_page(text):
     app = open_page(PAGE, **{"higher.function": "typed", "higher.expression": text or " "})
@@ -106,7 +110,7 @@ def test_whatever_is_typed_is_answered_on_the_page(text):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("section", [name for name in KINDS if name != "Hessian-vector product"])
+@pytest.mark.parametrize("section", COMPUTED)
 def test_every_control_of_every_section_at_its_ends(section):
     shown = widgets(open_page(PAGE, **{"higher.section": section}))
     for key, widget in shown.items():
