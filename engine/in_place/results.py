@@ -104,6 +104,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class Passed(msgspec.Struct, frozen=True):
+    """What a CopySlices node received and passed on to the base as it was, in the backward of a line."""
+
+    node: int
+    line: int
+    received: Array | None
+    passed: Array | None
+
+
 class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     """Every statement that ran; the last one holds the error when there is one.
 
@@ -124,6 +133,7 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     raised_in_node: int = -1
     probe: PyTorchSaid | None = None
     probed: str = ""
+    passed: tuple[Passed, ...] = ()
 
     @property
     def bumps(self) -> tuple[Bump, ...]:

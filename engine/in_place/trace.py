@@ -14,13 +14,15 @@ from engine.in_place.evaluate import Evaluator, TooLargeError, entered
 from engine.in_place.language import parse_program
 from engine.in_place.ledger import Ledger
 from engine.in_place.nodes import Nodes, reachable
-from engine.in_place.results import ProgramRun, SavedSlot, Step
-from engine.in_place.snapshot import snapshot
+from engine.in_place.results import Passed, ProgramRun, SavedSlot, Step
+from engine.in_place.snapshot import few_values, snapshot
 from engine.in_place.statements import Statement
 from engine.in_place.verdict import breaking, verdict_of
 from engine.in_place.watch import VersionWatch
 from engine.pytorch_said import PyTorchSaid, attempt
 from engine.runner.faults import error_text
+
+COPY_SLICES = "torch::autograd::CopySlices"
 
 
 def run_program(text: str, seed: int, *, with_graphs: bool = True) -> ProgramRun:
@@ -38,6 +40,7 @@ class _Run:
         self.graphs: list[Any] = []
         self.steps: list[Step] = []
         self.begun: list[Any] = []
+        self.passed: list[Passed] = []
         self.backward_ran = False
         self.reached: list[SavedSlot] = []
         self.used: set[int] = set()
@@ -68,6 +71,7 @@ class _Run:
             raised_in_node=-1 if raised is None else self.nodes.numbers.get(raised, -1),
             probe=probe,
             probed=probed,
+            passed=tuple(self.passed),
         )
 
     def any_backward(self) -> bool:
@@ -130,6 +134,7 @@ class _Run:
         self.reached += self.nodes.slots(nodes, self.ledger.line)
         self.begun = []
         handles = [node.register_prehook(self._began(node)) for node in nodes]
+        handles += [node.register_hook(self._has_passed(node)) for node in nodes if node.name() == COPY_SLICES]
         try:
             call()
         finally:
@@ -138,6 +143,13 @@ class _Run:
 
     def _began(self, node: Any) -> Callable[[Any], None]:
         return lambda gradients: self.begun.append(node)
+
+    def _has_passed(self, node: Any) -> Callable[[Any, Any], None]:
+        def note(passed: Any, received: Any) -> None:
+            told = [None if one is None else few_values(one) for one in (received[0], passed[0])]
+            self.passed.append(Passed(self.nodes.numbers[node], self.ledger.line, *told))
+
+        return note
 
     def _probe(self) -> tuple[str, PyTorchSaid | None]:
         """(name, what PyTorch says) to a backward from the last tensor that has a grad_fn; it leaves .grad alone."""

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine import run
-from engine.figures.in_place_table import SAVED_COLUMNS, saved_rows
+from engine.figures.in_place_table import SAVED_COLUMNS, saved_rows, values_text
 from engine.figures.in_place_words import grad_fn_changes
 from engine.figures.index import index_of
 from engine.figures.scene import draw, encode_scene, prepare
@@ -62,6 +62,12 @@ def draw_graphs(spec: ProgramSpec, place: int) -> None:
             "sends it through the operation that wrote (kept inside of CopySlices), and passes the rest on. The view's "
             "own grad_fn is made anew from the base (AsStridedBackward0, or the view's own operation)."
         )
+    for one in traced.passed:
+        if traced.nodes[one.node].made_at == step.line:
+            st.markdown(
+                f"In the backward of line {one.line} this CopySlices received `{values_text(one.received)}` for "
+                f"the base and passed `{values_text(one.passed)}` on to what the base was before."
+            )
     before, after = st.columns(2, gap="medium")
     for column, title, number in ((before, "Before", earlier.graph if earlier else -1), (after, "After", step.graph)):
         with column:

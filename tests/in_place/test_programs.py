@@ -183,6 +183,16 @@ def _by_python(program):
     return names, ""
 
 
+def test_copy_slices_passes_on_the_gradient_of_what_was_written():
+    """v = x[:2]; v *= 10: of the base's gradient the written part goes through `* 10`, the rest as it is."""
+    result = run_program("r = ones(4, requires_grad=True)\nx = r * 1\nv = x[:2]\nv.mul_(10)\nx.sum().backward()", 0)
+    (passed,) = result.passed
+    assert (result.nodes[passed.node].name, result.nodes[passed.node].made_at, passed.line) == (
+        "torch::autograd::CopySlices", 4, 5,
+    )  # fmt: skip
+    assert (numbers(passed.received), numbers(passed.passed)) == ([1.0] * 4, [10.0, 10.0, 1.0, 1.0])
+
+
 def test_saved_slots_are_those_that_hooks_see():
     """The tensors that saved_tensors_hooks packs, against the slots read without unpacking."""
     program = "x = ones(3, requires_grad=True)\nh = x * 2\ny = h * h\nz = y.exp()\n"
