@@ -49,6 +49,8 @@ def price(spec: AnySpec) -> Price | None:
     item = ITEM_BYTES[spec.dtype]
     full = spec.n * spec.n * item
     held = VECTORS * spec.n * item + (4 * full if full <= LARGEST_FULL_BYTES else 0)
+    what = f"vectors of {spec.n}, {size(held)}"
     if spec.function == "product" and isinstance(spec, ProductSpec):
         held += PRODUCT_MATRICES * full
-    return Price(predicted_bytes=held, what=f"vectors of {spec.n}, {size(held)}", remedy="Choose a smaller n.")
+        what = f"{PRODUCT_MATRICES} matrices of {spec.n} x {spec.n}, which torch.func makes to differentiate prod"
+    return Price(predicted_bytes=held, what=what, remedy="Choose a smaller n.")
