@@ -16,7 +16,7 @@ from engine.gradients.results import Checked, CheckedEntry, Chosen, Verdict
 from engine.gradients.spec import FiniteDifferenceSpec
 from engine.models.build import Built, build
 from engine.models.shape import has_batch_norm, has_dropout
-from engine.models.spec import ModelSpec
+from engine.models.spec import Expression, ModelSpec
 from engine.runner.contract import ProgressSink
 
 ROUNDOFF = 64.0
@@ -45,9 +45,10 @@ class _Model:
         return next(leaf for other, _, leaf in leaves_of(self.built) if other == name)
 
     def loss(self) -> float:
-        with torch.no_grad():
+        # Nothing is recorded, except where the forward itself asks autograd for a gradient.
+        with torch.set_grad_enabled(isinstance(self.built.spec.architecture, Expression)):
             value = self.built.loss(self.built.forward())
-        return float(value.real if value.is_complex() else value)
+        return float(value.detach().real if value.is_complex() else value.detach())
 
     def moved(self, place: _Place, by: float) -> float:
         """The loss with this element moved, which then is put back to the bit."""

@@ -120,7 +120,9 @@ def _loss_again(model: ModelSpec, parts: ModelScript) -> list[str]:
     lines = "\n".join(parts.recipe).split("\n")
     start = max(number for number, line in enumerate(lines) if line.startswith("torch.manual_seed"))
     body = [*lines[start:], "return loss.item()"]
-    return ["\n".join(["@torch.no_grad()", "def loss_again() -> float:", *indented(body)])]
+    # An expression may ask autograd for a gradient in its own forward.
+    quiet = [] if isinstance(model.architecture, Expression) else ["@torch.no_grad()"]
+    return ["\n".join([*quiet, "def loss_again() -> float:", *indented(body)])]
 
 
 def _accumulation(spec: AccumulationSpec) -> str:

@@ -161,10 +161,9 @@ def test_zero_grad(optimizer, again):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [GradientsSpec, DifferenceSpec, AccumulationSpec, ClippingSpec, ZeroGradSpec])
-def test_a_script_needs_nothing_but_torch(kind, tmp_path):
+def test_a_script_needs_nothing_but_torch(tmp_path):
     file = tmp_path / "script.py"
-    file.write_text(script_for(kind()), encoding="utf-8")
+    file.write_text(script_for(DifferenceSpec()), encoding="utf-8")
     ended = subprocess.run(
         [sys.executable, "-I", str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
