@@ -33,6 +33,10 @@ class Shade(msgspec.Struct, frozen=True):
     stop: str
 
 
+UNDERFLOWN = Shade(*SEQUENTIAL[3], 0.0, "0")
+"""For gradients that are not 0 but too small for any norm of theirs to be above 0."""
+
+
 class ReplayTrack(msgspec.Struct, frozen=True, kw_only=True):
     """Columns over steps: `step_place` (node to light, -1 for none), `step_kind`, `step_pass`, `step_thread`,
     `step_name step_module step_received step_note` (numbers into `tables`), `step_state step_norm` of what came in,
@@ -74,11 +78,12 @@ def replay_track(replay: Replay, start: int = -1) -> ReplayTrack:
     columns["flow_state"] = _packed([state for _, state, _ in every], "uint8")
     columns["flow_norm"] = _packed([norm for _, _, norm in every], "float64")
     norms = [norm for _, state, norm in every if state in (Flow.FINITE, Flow.NON_FINITE) and norm > 0]
+    finite = any(state == Flow.FINITE for _, state, _ in every)
     return ReplayTrack(
         tables=tables,
         columns=columns,
         passes=tuple((one.number, one.first, one.last, _error(one.error)) for one in replay.passes),
-        scale=shades(norms),
+        scale=shades(norms) if norms or not finite else (UNDERFLOWN,),
         least=format_significant(min(norms)) if norms else "",
         states=tuple(sorted({int(state) for _, state, _ in every})),
         total_s=sum(one.duration_s for one in replay.passes),

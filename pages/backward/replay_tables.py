@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -12,6 +14,7 @@ from engine.replay.spec import Replay, ReplaySpec
 from pages.backward.replay_look import go_to
 from pages.shared.kept import Kept
 
+SHORTENED = ("began µs", "took µs", "received_norm", "returned_norm")
 KEPT_ROWS = 200_000
 ROWS_SENT = 5000
 """Rows a browser gets at once."""
@@ -31,9 +34,15 @@ def draw_steps(spec: ReplaySpec) -> None:
         kind = st.segmented_control("Kind", kinds, key="steps.kind") if len(kinds) > 1 else None
     kept = [row for row in rows if (not kind or row["kind"] == kind) and _matches(row, words)]
     st.caption(f"{format_count(len(kept))} of {format_count(len(rows))} steps. Click a row to go there in the picture.")
-    table = pd.DataFrame(kept[:ROWS_SENT], columns=list(rows[0]) if rows else None)
     event = st.dataframe(
-        table, hide_index=True, width="stretch", height=420, key="steps", on_select="rerun", selection_mode="single-row"
+        step_table(kept[:ROWS_SENT]),
+        hide_index=True,
+        width="stretch",
+        height=420,
+        key="steps",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={name: st.column_config.NumberColumn(format="%.4g") for name in SHORTENED},
     )
     chosen = event.selection.rows
     if chosen and chosen[0] < len(kept):
@@ -46,6 +55,15 @@ def draw_steps(spec: ReplaySpec) -> None:
         )
     if len(kept) > ROWS_SENT:
         st.caption(f"The first {format_count(ROWS_SENT)} are shown; the CSV under Export has all.")
+
+
+def step_table(rows: Sequence[Row]) -> pd.DataFrame:
+    """These rows with times in microseconds, as steps take."""
+    table = pd.DataFrame(rows, columns=list(rows[0]) if rows else None)
+    for name in ("begun", "took"):
+        if rows:
+            table[f"{name}_s"] *= 1e6
+    return table.rename(columns={"begun_s": "began µs", "took_s": "took µs"})
 
 
 def _matches(row: Row, words: str) -> bool:

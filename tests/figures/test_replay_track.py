@@ -152,6 +152,14 @@ def test_a_picture_without_a_replay_is_as_small_as_before():
     assert not [name for name in columns if name.startswith(("step_", "flow_"))]
 
 
+def test_gradients_too_small_for_a_norm_still_have_a_shade():
+    replay = played(linear_relu())
+    tiny = tuple(msgspec.structs.replace(one, norm=0.0) for one in replay.gradients)
+    track = replay_track(msgspec.structs.replace(replay, gradients=tiny))
+    assert track.states == (int(Flow.FINITE),)
+    assert [shade.top for shade in track.scale] == [0.0]
+
+
 def test_a_track_of_no_steps_is_a_track():
     replay = played(linear_relu())
     empty = msgspec.structs.replace(replay, steps=(), gradients=(), accumulations=(), passes=())
