@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from engine import recorded
 from engine.graph.spec import Graph
@@ -37,13 +36,6 @@ def watch_graph(recorder: Recorder, graph: Graph, ids: Mapping[Any, int], places
 def same_structure(graph: Graph, other: Graph) -> bool:
     """Whether two graphs, numbered alike, have the same nodes by name and the same edges."""
     return graph.node_names == other.node_names and graph.edge_columns == other.edge_columns
-
-
-def seed_leaves(recorder: Recorder, ids: Mapping[Any, int], roots: Sequence[tuple[Any, torch.Tensor]]) -> None:
-    """Tell which roots are leaves themselves; `roots` are (AccumulateGrad or None, its seed)."""
-    for position, (node, seed) in enumerate(roots):
-        if node is not None and node in ids:
-            recorder.seed(ids[node], position, seed)
 
 
 def _leaf(node: Any, name: str) -> LeafTensor:

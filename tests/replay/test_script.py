@@ -114,6 +114,7 @@ def test_a_script_ends_with_the_error_the_page_shows(spec):
     check(lines, expected(replay, leaves=False))
 
 
+@pytest.mark.slow
 def test_a_script_runs_in_a_clean_interpreter_without_the_project(tmp_path):
     """Isolated mode in an empty folder: torch is all it needs."""
     spec = SPECS[3]
