@@ -7,7 +7,7 @@ import streamlit as st
 
 from engine.replay.spec import ReplaySpec
 from pages.backward import replay_look
-from pages.backward.replay_controls import call_words, current_spec, draw_controls
+from pages.backward.replay_controls import call_words, current_spec, draw_controls, stop_without_place
 from pages.backward.replay_exports import downloads
 from pages.backward.replay_flow import draw_flow
 from pages.backward.replay_picture import draw_picture
@@ -37,6 +37,7 @@ with toolbar:
     spec = spec_or_stop(lambda: current_spec(model), PRESETS)
     exports = draw_toolbar(spec, PRESETS)
 call.markdown(f"`{call_words(spec)}`", width="content")
+stop_without_place(spec)
 replay = compute(spec)
 replay_look.settle(spec)
 pinned = pinned_spec(ReplaySpec)

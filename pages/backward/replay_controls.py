@@ -7,8 +7,9 @@ from typing import Any
 import streamlit as st
 
 from engine.models.spec import ModelSpec
-from engine.replay.spec import GradientHook, ReplaySpec
+from engine.replay.spec import GradientHook, Replay, ReplaySpec
 from pages.shared.fields import common_arguments, draw_field, field_value
+from pages.shared.jobs import compute
 
 CALL = ("roots", "grad_outputs", "passes", "retain_graph", "create_graph", "new_forward")
 HOOK = ("kind", "at", "side", "amount")
@@ -21,6 +22,7 @@ LABELS = {
     "create_graph": "create_graph",
     "new_forward": "New forward before each",
 }
+LISTED_NAMES = 40
 WITH_AMOUNT = ("scale", "clip by value")
 
 
@@ -63,6 +65,25 @@ def current_spec(model: ModelSpec) -> ReplaySpec:
     call["new_forward"] = bool(call["new_forward"]) and _several()
     hook = GradientHook() if _value("kind") == "none" else GradientHook(**{name: _value(name) for name in HOOK})
     return ReplaySpec(model=model, hook=hook, **call)
+
+
+def stop_without_place(spec: ReplaySpec) -> None:
+    """Ends this page with the names there are, where the hook's is none of them."""
+    if spec.hook.kind == "none" or not spec.hook.at:
+        return
+    names = hook_names(compute(ReplaySpec(model=spec.model), slot="names"))
+    if spec.hook.at not in names:
+        st.error("**There is no such place for the hook**", icon=":material/phishing:")
+        st.text(f"Where must name a parameter, an input or a module of this model; received {spec.hook.at!r}.")
+        more = f", … ({len(names)} in all)" if len(names) > LISTED_NAMES else ""
+        st.text(f"Choose one of {', '.join(names[:LISTED_NAMES])}{more}, or leave it empty for the input.")
+        st.stop()
+
+
+def hook_names(replay: Replay) -> list[str]:
+    """Modules, parameters and inputs of a model that was recorded."""
+    modules = [call.path for call in replay.modules if call.path]
+    return [*modules, *(leaf.name for leaf in replay.leaves)]
 
 
 def _several() -> bool:
