@@ -21,6 +21,8 @@ HEIGHT = 470
 FLOOR = 1e-17
 """Differences of 0 are drawn here, on a log axis."""
 MOST_SHADES = 40
+POLE = 20
+"""How many times higher than the middle of its values a curve is when it has a pole."""
 Values = NDArray[np.float64]
 LINES: tuple[tuple[str, str, str, str, float], ...] = (
     ("forward", "forward", "output", "dot", 1.5),
@@ -170,11 +172,17 @@ def _shade(figure: go.Figure, x: Values, mask: NDArray[np.bool_], theme: Theme) 
 
 
 def range_of(curve: Curve) -> list[float] | None:
-    """From the lines that do not shoot up at a jump: a central difference over one is 1 / step high."""
+    """From the lines that do not shoot up at a jump: a central difference over one is 1 / step high.
+
+    A pole would flatten all else: where the ends are far from the middle of the values, the middle is shown.
+    """
     lines = [found for name in ("forward", "analytic", "autograd") if (found := values_of(curve, name)) is not None]
     finite = np.concatenate([line[np.isfinite(line)] for line in lines])
     if not finite.size:
         return None
     low, high = float(finite.min()), float(finite.max())
+    middle = [float(end) for end in np.percentile(finite, (2, 98))]
+    if high - low > POLE * (middle[1] - middle[0]) > 0:
+        low, high = middle
     room = 0.06 * (high - low) or 0.5
     return [low - room, high + room]

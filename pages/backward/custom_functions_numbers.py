@@ -12,6 +12,8 @@ from engine.figures.custom_function_curves import reference_of, values_of
 from engine.figures.units import format_bytes, format_significant
 from pages.shared.key_numbers import KeyNumber
 
+WORST = "the largest difference of both Jacobians at gradcheck's points"
+
 
 def function_numbers(spec: CustomFunctionSpec, found: CheckedFunction) -> tuple[KeyNumber, ...]:
     """How far the Jacobians and the curves are apart, entries off, order of the first failure, bytes kept."""
@@ -19,7 +21,7 @@ def function_numbers(spec: CustomFunctionSpec, found: CheckedFunction) -> tuple[
     apart = worst.difference if worst is not None and math.isfinite(worst.difference) else None
     has_entries = bool(found.check.entries)
     return (
-        KeyNumber("Worst entry", apart, "", "the largest difference of both Jacobians at gradcheck's points", "none"),
+        KeyNumber("Worst entry", apart, "", WORST, "none" if worst is None else "NaN or ∞"),
         KeyNumber(
             "Entries off",
             found.check.mismatches if has_entries else None,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.custom_function.spec import CustomFunctionSpec
-from engine.figures.custom_function_curves import FLOOR, curves_chart, differing, gradcheck_points, runs_of
+from engine.figures.custom_function_curves import FLOOR, curves_chart, differing, gradcheck_points, range_of, runs_of
 from engine.figures.custom_function_jacobians import element_names, jacobian_maps, jacobian_rows, worst_words
 from engine.figures.custom_function_svg import curves_svg
 from tests.custom_function.checking import at, checked
@@ -83,3 +83,13 @@ def test_every_function_is_drawn_in_both_themes(name):
         assert len(figure.layout.shapes) == len(runs_of(differing(found.curves[0], spec.atol, spec.rtol)))
         assert "its backward" in {trace.name for trace in figure.data} or found.curves[0].analytic is None
         ElementTree.fromstring(curves_svg(spec, found, found.curves[0], theme))
+
+
+def test_a_pole_does_not_flatten_the_rest():
+    spec = CustomFunctionSpec(function="My expressions", forward="log(x)", backward="g / x")
+    low, high = range_of(checked(spec).curves[0])
+    assert -60 < low < -1
+    assert 1 < high < 60
+    whole = range_of(checked(CustomFunctionSpec()).curves[0])
+    assert whole[0] < 0
+    assert whole[1] > 1 / (1 + np.exp(-12))
