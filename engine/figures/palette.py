@@ -145,7 +145,7 @@ _MEANINGS = (
     Meaning("claimed", "claimed range", "#0064a6", "#5aaef2", "span"),
     Meaning("written", "written in place: version + 1", "#8a5620", "#d6a065", "arrow_up"),
     Meaning("overwritten", "saved, then overwritten unnoticed", "#b03a7c", "#ee8fc1", "unequal"),
-    Meaning("gradient_passes", "gradient passes, .grad keeps none", "#8a5cb0", "#d6b6f2", "hollow_diamond"),
+    Meaning("gradient_passes", "gradient passes, .grad keeps none", "#8a5cb0", "#d6b6f2", "half"),
     Meaning("not_asked", "requires no gradient", "#5d6b7c", "#93a1b3", "ellipsis"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
 )
