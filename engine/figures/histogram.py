@@ -60,21 +60,8 @@ def histogram_of_counts(
 ) -> go.Figure:
     """The same from counts of equal bins between `low` and `high`; one count where all values are equal."""
     figure = go.Figure()
-    edges = np.linspace(low, high, len(counts) + 1) if low < high else np.array([low, high])
     if counts:
-        width = float(edges[1] - edges[0]) or max(abs(low) * 0.02, 0.02)
-        words = [
-            f"{format_significant(edges[i])} to {format_significant(edges[i + 1])}<br><b>{format_count(n)}</b> elements"
-            for i, n in enumerate(counts)
-        ]
-        figure.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=list(counts),
-            width=width,
-            marker={"color": meaning(colour).accent(theme), "line": {"width": 0}},
-            customdata=words,
-            hovertemplate="%{customdata}<extra></extra>",
-        )
+        _add_bars(figure, counts, low, high, meaning(colour).accent(theme))
     else:
         figure.add_annotation(text="no finite values", showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
     figure.update_xaxes(title=label_text(x_title, 60), gridcolor=grid_colour(theme), zeroline=False, nticks=7)
@@ -87,6 +74,22 @@ def histogram_of_counts(
         title=figure_title(title, note, theme),
         margin={"l": 8, "r": 8, "t": 56 if note else 40, "b": 44},
         bargap=0,
+    )
+
+
+def _add_bars(figure: go.Figure, counts: Sequence[int], low: float, high: float, colour: str) -> None:
+    edges = np.linspace(low, high, len(counts) + 1) if low < high else np.array([low, high])
+    words = [
+        f"{format_significant(edges[i])} to {format_significant(edges[i + 1])}<br><b>{format_count(n)}</b> elements"
+        for i, n in enumerate(counts)
+    ]
+    figure.add_bar(
+        x=(edges[:-1] + edges[1:]) / 2,
+        y=list(counts),
+        width=float(edges[1] - edges[0]) or max(abs(low) * 0.02, 0.02),
+        marker={"color": colour, "line": {"width": 0}},
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
     )
 
 

@@ -125,6 +125,42 @@ def _loss_again(model: ModelSpec, parts: ModelScript) -> list[str]:
     return ["\n".join([*quiet, "def loss_again() -> float:", *indented(body)])]
 
 
+def _accumulated(spec: AccumulationSpec, part: list[str], call: str) -> list[str]:
+    """The function that adds up the gradients of some micro-batches."""
+    return [
+        "def accumulated(sizes: list, scale) -> dict:",
+        "    model.zero_grad()",
+        "    for x in inputs.values():",
+        "        x.grad = None",
+        "    for name, buffer in model.named_buffers():",
+        "        buffer.copy_(start[name])",
+        f"    torch.manual_seed({spec.model.seed})",
+        "    first = 0",
+        "    for size in sizes:",
+        "        end = first + size",
+        *indented(indented(part)),
+        f"        ({call} * scale(size)).backward()",
+        "        first = end",
+        "    leaves = {**dict(model.named_parameters()), **inputs}",
+        "    return {name: leaf.grad.clone() for name, leaf in leaves.items() if leaf.grad is not None}",
+    ]
+
+
+def _compared(spec: AccumulationSpec) -> list[str]:
+    """The large batch against every way of scaling."""
+    return [
+        f"batch, k = {spec.model.batch}, {spec.micro_batches}",
+        "sizes = [len(part) for part in torch.arange(batch).tensor_split(k)]",
+        "large = accumulated([batch], lambda size: 1.0)",
+        'ways = {"loss as it is": lambda n: 1.0, "loss / k": lambda n: 1 / k, "loss × its share": lambda n: n / batch}',
+        "for way, scale in ways.items():",
+        "    small = accumulated(sizes, scale)",
+        "    for name in large:",
+        "        one, other = wide(large[name]), wide(small[name])",
+        "        print(way, name, (other.norm() / one.norm()).item(), ((other - one).norm() / one.norm()).item())",
+    ]
+
+
 def _accumulation(spec: AccumulationSpec) -> str:
     parts = model_script(spec.model)
     lines = "\n".join(parts.recipe).split("\n")
@@ -146,32 +182,10 @@ def _accumulation(spec: AccumulationSpec) -> str:
         "start = {name: buffer.clone() for name, buffer in model.named_buffers()}",
         "",
         "",
-        "def accumulated(sizes: list, scale) -> dict:",
-        "    model.zero_grad()",
-        "    for x in inputs.values():",
-        "        x.grad = None",
-        "    for name, buffer in model.named_buffers():",
-        "        buffer.copy_(start[name])",
-        f"    torch.manual_seed({spec.model.seed})",
-        "    first = 0",
-        "    for size in sizes:",
-        "        end = first + size",
-        *indented(indented(part)),
-        f"        ({call} * scale(size)).backward()",
-        "        first = end",
-        "    leaves = {**dict(model.named_parameters()), **inputs}",
-        "    return {name: leaf.grad.clone() for name, leaf in leaves.items() if leaf.grad is not None}",
+        *_accumulated(spec, part, call),
         "",
         "",
-        f"batch, k = {spec.model.batch}, {spec.micro_batches}",
-        "sizes = [len(part) for part in torch.arange(batch).tensor_split(k)]",
-        "large = accumulated([batch], lambda size: 1.0)",
-        'ways = {"loss as it is": lambda n: 1.0, "loss / k": lambda n: 1 / k, "loss × its share": lambda n: n / batch}',
-        "for way, scale in ways.items():",
-        "    small = accumulated(sizes, scale)",
-        "    for name in large:",
-        "        one, other = wide(large[name]), wide(small[name])",
-        "        print(way, name, (other.norm() / one.norm()).item(), ((other - one).norm() / one.norm()).item())",
+        *_compared(spec),
     ]
     return _text(parts, spec.model, f"one batch of {spec.model.batch} against {spec.micro_batches} micro-batches.")
 
