@@ -31,8 +31,8 @@ def update_numbers(updated: Updated) -> tuple[KeyNumber, ...]:
     reading = "new storages in outputs, seen by a `TorchDispatchMode`, per step"
     return (
         KeyNumber("Parameters", updated.parameter_bytes, "bytes", "`tensor.nbytes` of all parameters"),
-        KeyNumber("In place makes", first.allocations, "count", reading),
-        KeyNumber("New data makes", second.allocations, "count", reading),
+        KeyNumber("In place", first.allocations, "count", reading),
+        KeyNumber("New data", second.allocations, "count", reading),
         KeyNumber("New data bytes", second.allocated_bytes, "bytes", f"bytes of {reading}"),
         KeyNumber("Difference", updated.largest_difference, "", "the parameters of all forms after all steps"),
     )
