@@ -48,7 +48,7 @@ PRESETS = (
         "Which layers would stall DDP?",
         "The MLP has 4 layers and runs 2. Predict which parameters DistributedDataParallel waits for in vain.",
         "layers.2 and layers.3, four parameters: no operation took them. One process does not care and leaves .grad "
-        "None; DDP's second step raises unless `find_unused_parameters=True` (pytorch/pytorch#22436).",
+        "None; DDP's second step raises unless `find_unused_parameters=True` (pytorch/pytorch#68862).",
         DiagnosisSpec(model=ModelSpec(architecture=Mlp(layers=4, depth=2))),
         "layers.2.linear.weight",
     ),

@@ -10,7 +10,7 @@ from tests.diagnostics.diagnosing import deciding, diagnose, origin, program, te
 
 
 def test_a_hook_on_a_weight_used_twice_runs_once_with_the_sum():
-    """pytorch/pytorch#155883: [8, 12] twice, .grad still None in the tensor hook."""
+    """pytorch/pytorch#8023: [8, 12] twice, .grad still None in the tensor hook."""
     found = program("hook_on_tied_weight")
     expected = [["tensor_hook", [[8.0, 12.0], [8.0, 12.0]], True], ["post_acc", [[8.0, 12.0], [8.0, 12.0]], False]]
     assert [(one.name, one.value) for one in found.noted] == [("log", str(expected))]
@@ -23,7 +23,7 @@ def test_a_hook_on_a_weight_used_twice_runs_once_with_the_sum():
 
 
 def test_a_cast_tensor_is_no_leaf_and_its_retained_gradient_is_known():
-    """pytorch/pytorch#51757: ToCopyBackward0, .grad None; mid after retain_grad() has [6, 6]; b has [18, 18]."""
+    """pytorch/pytorch#22860: ToCopyBackward0, .grad None; mid after retain_grad() has [6, 6]; b has [18, 18]."""
     broken, mended = program("to_non_leaf"), program("to_non_leaf", mended=True)
     a = tensor(broken, "a")
     assert not a.is_leaf
@@ -38,7 +38,7 @@ def test_a_cast_tensor_is_no_leaf_and_its_retained_gradient_is_known():
 
 
 def test_where_does_not_keep_the_nan_out():
-    """pytorch/pytorch#15506, #23156: sqrt(-4) in the branch not taken; SqrtBackward0 by anomaly mode."""
+    """pytorch/pytorch#187297: sqrt(-4) in the branch not taken; SqrtBackward0 by anomaly mode."""
     found = program("where_nan")
     born = origin(found)
     assert found.loss == -1.0
@@ -57,7 +57,7 @@ def test_where_does_not_keep_the_nan_out():
 @pytest.mark.parametrize("use_reentrant", [True, False])
 @pytest.mark.parametrize("input_requires_grad", [True, False])
 def test_a_reentrant_checkpoint_needs_an_input_that_requires_grad(use_reentrant, input_requires_grad):
-    """pytorch/pytorch#42812: of the four combinations only reentrant without such an input loses the gradients."""
+    """pytorch/pytorch#7617: of the four combinations only reentrant without such an input loses the gradients."""
     model = ModelSpec(
         architecture=LinearStack(layers=2, width=4),
         checkpoint="each_block",
@@ -84,7 +84,7 @@ def test_dropout_recomputed_without_its_random_state_draws_another_mask():
 
 
 def test_layers_that_do_not_run_are_what_ddp_waits_for():
-    """pytorch/pytorch#22436, the part of one process: idle parameters have no path and .grad None."""
+    """pytorch/pytorch#68862, the part of one process: idle parameters have no path and .grad None."""
     found = program("unused_parameters")
     assert found.unused == ("idle.weight", "idle.bias")
     assert {tensor(found, name).state for name in found.unused} == {"none"}
@@ -94,7 +94,7 @@ def test_layers_that_do_not_run_are_what_ddp_waits_for():
 
 
 def test_tensors_in_a_list_are_not_seen_by_a_function():
-    """pytorch/pytorch#37480: apply([a, b]) gives no grad_fn; apply(a, b) gives gradients 2 and 5."""
+    """pytorch/pytorch#55438: apply([a, b]) gives no grad_fn; apply(a, b) gives gradients 2 and 5."""
     broken, mended = program("list_into_function"), program("list_into_function", mended=True)
     assert tensor(broken, "a").state == tensor(broken, "joined").state == "none"
     assert "inside of Joined.forward" in deciding(tensor(broken, "a"))
