@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ PAGES_FOLDER = ROOT / "pages"
 PAGE_FILES = sorted(PAGES_FOLDER.glob("*/[0-9][0-9]_*.py"))
 MODEL_PAGES = [entry.path for entry in discover_pages() if entry.has_model_controls]
 ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECTURES)]
+EVERY_CONTROL_OF_MODELS = PAGES_FOLDER / "graph" / "01_autograd_graph.py"
+DEFAULT_MODEL = "mlp"
 SCRIPT_TIMEOUT_S = 60
 JOB_TIMEOUT_S = 40
 LONG_LIST = 12
@@ -100,12 +103,13 @@ def named(value: Path | str) -> str:
 def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = False) -> list[str]:
     """One control at a time, on the model `tag` where the page shows models; what went wrong in words.
 
-    The controls that every model shares are turned on one model only. `only_ends` takes the first and the last value.
+    The controls of models are turned to all their extremes on one page, and what sets a size to its largest on every
+    page; those that every model shares on one model only. `only_ends` takes the first and the last value.
     """
     query = {"model": TITLES[tag]} if tag else {}
     shown = widgets(open_page(path, **query))
     query |= {key: str(one.min) for key, one in shown.items() if key.endswith(".rounds")}  # what is measured, briefly
-    turned = {key: list(extremes(one)) for key, one in shown.items() if tag in ("", "mlp") or key.startswith(f"{tag}.")}
+    turned = {key: _turned(path, tag, key, one) for key, one in shown.items()}
     failed = []
     for key, values in turned.items():
         for value in values[:1] + values[1:][-1:] if only_ends else values:
@@ -116,6 +120,27 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
             if app.progress:
                 failed.append(f"{key}={value!r}: still running")
     return failed
+
+
+def _turned(path: Path, tag: str, key: str, widget: Any) -> list[Any]:
+    """The values to turn a control to on this page with this model."""
+    of_this_model, of_any = key.startswith(f"{tag or DEFAULT_MODEL}."), _is_of_models(key)
+    if path == EVERY_CONTROL_OF_MODELS:
+        return list(extremes(widget)) if of_this_model or tag == DEFAULT_MODEL else []
+    if of_this_model and widget.type in {"slider", "number_input"}:
+        return list(extremes(widget))[-1:]
+    return list(extremes(widget)) if not of_any and tag in ("", DEFAULT_MODEL) else []
+
+
+@lru_cache
+def _of_models() -> frozenset[str]:
+    """Keys of the controls that every model has, as the page that turns them all shows them."""
+    other = next(path for path in MODEL_PAGES if path != EVERY_CONTROL_OF_MODELS)
+    return frozenset(widgets(open_page(EVERY_CONTROL_OF_MODELS))) & frozenset(widgets(open_page(other)))
+
+
+def _is_of_models(key: str) -> bool:
+    return key in _of_models() or key.partition(".")[0] in ARCHITECTURES
 
 
 class Shown(str):
