@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import msgspec
 
 from engine.figures.comparison import Compared
+from engine.figures.csv_text import csv_text
 from engine.figures.export import cell
 from engine.figures.forward import forward_order
 from engine.figures.units import MINUS, format_bytes, format_count, format_significant, shorten
@@ -117,10 +115,9 @@ def changed_nodes(compared: Compared) -> list[ChangedNode]:
 
 def changed_csv(compared: Compared) -> str:
     """Every node that differs; cells that a spreadsheet would run as a formula get a leading apostrophe."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(("against A", "module", "operation", "address", "what differs"))
-    for node in changed_nodes(compared):
-        values = (node.mark, node.module, node.operation, node.address, "; ".join(node.words))
-        writer.writerow([cell(value) for value in values])
-    return sink.getvalue()
+    rows = (
+        (node.mark, node.module, node.operation, node.address, "; ".join(node.words))
+        for node in changed_nodes(compared)
+    )
+    columns = ("against A", "module", "operation", "address", "what differs")
+    return csv_text(columns, (map(cell, row) for row in rows))

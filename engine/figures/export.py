@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -13,6 +11,7 @@ import msgspec
 import numpy as np
 
 from engine.figures import schema
+from engine.figures.csv_text import csv_text
 from engine.figures.fold import addresses, forward_order
 from engine.figures.graph_dot import dot_quoted, graph_dot
 from engine.figures.svg import scene_svg
@@ -100,22 +99,18 @@ def nodes_csv(graph: Graph) -> str:
     keys = forward_order(graph)
     names = addresses(graph, keys)
     rows = [_node_row(node, name) for node, name in zip(graph.nodes, names, strict=True)]
-    return _csv(NODE_COLUMNS, (rows[index] for index in sorted(range(len(rows)), key=keys.__getitem__)))
+    return csv_text(NODE_COLUMNS, _cells(rows[index] for index in sorted(range(len(rows)), key=keys.__getitem__)))
 
 
 def edges_csv(graph: Graph) -> str:
     """One row per edge, from the node a gradient leaves to the one it reaches; target empty where there is none."""
     names = addresses(graph, forward_order(graph))
     outputs = [node.inputs for node in graph.nodes]
-    return _csv(EDGE_COLUMNS, (_edge_row(edge, names, outputs) for edge in graph.edges))
+    return csv_text(EDGE_COLUMNS, _cells(_edge_row(edge, names, outputs) for edge in graph.edges))
 
 
-def _csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return sink.getvalue()
+def _cells(rows: Iterator[Sequence[object]]) -> Iterator[Iterator[object]]:
+    return (map(cell, row) for row in rows)
 
 
 def cell(value: object) -> object:

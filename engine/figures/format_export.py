@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 
+from engine.figures.csv_text import csv_text
 from engine.figures.report import Table
 from engine.figures.units import format_shape
 from engine.memory_format.spec import FormatTrace, Operation, TensorFormat
@@ -63,11 +62,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 def operations_csv(trace: FormatTrace) -> str:
     """Every operation, one row each."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    rows.writerows(operation_row(op) for op in trace.operations)
-    return text.getvalue()
+    return csv_text(COLUMNS, (operation_row(op) for op in trace.operations))
 
 
 def events_table(trace: FormatTrace) -> Table:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import msgspec
 
 from engine.figures.arrays import array
+from engine.figures.csv_text import csv_text
 from engine.figures.export import cell
 from engine.figures.graph_report import leaf_table
 from engine.figures.replay_rows import Row, accumulation_rows, hook_rows, pass_rows, step_rows
@@ -26,11 +25,7 @@ FORMAT, VERSION = "torch-atlas-replay", 1
 def steps_csv(replay: Replay) -> str:
     """One row per step in the engine's order; times in s."""
     rows = step_rows(replay)
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(rows[0] if rows else ("step",))
-    writer.writerows([cell(value) for value in row.values()] for row in rows)
-    return sink.getvalue()
+    return csv_text(list(rows[0]) if rows else ["step"], (map(cell, row.values()) for row in rows))
 
 
 def replay_json(replay: Replay) -> bytes:

@@ -1,4 +1,4 @@
-"""Replay: what happens in backward(), node by node?
+"""Replay: What happens in backward(), node by node?
 
 icon: slow_motion_video
 """

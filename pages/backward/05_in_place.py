@@ -1,4 +1,4 @@
-"""In-place and versions: which write breaks backward, and why?
+"""In-place and versions: Which write breaks backward, and why?
 
 icon: edit_note
 controls: own

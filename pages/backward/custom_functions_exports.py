@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-
 from engine.custom_function.results import CheckedFunction
 from engine.custom_function.spec import CustomFunctionSpec
+from engine.figures.csv_text import csv_text
 from engine.figures.custom_function_curves import LINES, values_of
 from engine.figures.custom_function_jacobians import jacobian_rows
 from engine.figures.custom_function_svg import curves_svg
@@ -56,12 +53,12 @@ def curves_csv(found: CheckedFunction) -> str:
             (curve.output, at, *("" if column is None else float(column[number]) for column in columns))
             for number, at in enumerate(x.tolist())
         ]
-    return _csv(("output", "x", *(name for name, *_ in LINES)), rows)
+    return csv_text(("output", "x", *(name for name, *_ in LINES)), rows)
 
 
 def jacobians_csv(spec: CustomFunctionSpec, found: CheckedFunction) -> str:
     """One row per entry."""
-    return _csv(("row", "column", "analytical", "numerical", "outside"), jacobian_rows(spec, found))
+    return csv_text(("row", "column", "analytical", "numerical", "outside"), jacobian_rows(spec, found))
 
 
 def report(spec: CustomFunctionSpec, found: CheckedFunction) -> str:
@@ -88,11 +85,3 @@ def report(spec: CustomFunctionSpec, found: CheckedFunction) -> str:
         spec=as_json(spec),
         script=script_for(spec),
     )
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

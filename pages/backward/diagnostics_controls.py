@@ -9,6 +9,7 @@ import streamlit as st
 from engine.diagnostics.catalogue import PROGRAMS
 from engine.diagnostics.spec import OF_WEIGHTS, After, DiagnosisSpec, Fault, ProgramSpec
 from engine.models.shape import parameter_groups
+from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_architecture, current_model, draw_model_controls
 
@@ -25,17 +26,7 @@ AnySpec = DiagnosisSpec | ProgramSpec
 
 def draw_subject() -> str:
     """Whether a model or a small program is looked at."""
-    chosen = st.segmented_control(
-        "Subject",
-        SUBJECTS,
-        default=SUBJECTS[0],
-        required=True,
-        key=SUBJECT,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or SUBJECTS[0])
+    return draw_choice("Subject", SUBJECTS, SUBJECT)
 
 
 def draw_controls(subject: str) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-
 from engine.diagnostics.catalogue import PROGRAMS
 from engine.diagnostics.results import Diagnosis
 from engine.diagnostics.spec import ProgramSpec
+from engine.figures.csv_text import csv_text
 from engine.figures.diagnostics_board import LABELS, amount_words, board_of
 from engine.figures.diagnostics_svg import board_svg
 from engine.figures.diagnostics_words import BIRTH_COLUMNS, birth_row, headline
@@ -38,8 +35,8 @@ def downloads(spec: AnySpec, diagnosis: Diagnosis) -> tuple[Download, ...]:
     return (
         Download("Picture, light (SVG)", "diagnosis.svg", svg, lambda: _svg(spec, diagnosis, "light")),
         Download("Picture, dark (SVG)", "diagnosis-dark.svg", svg, lambda: _svg(spec, diagnosis, "dark")),
-        Download("Tensors (CSV)", "tensors.csv", "text/csv", lambda: _csv(LEAF_COLUMNS, leaf_rows(diagnosis))),
-        Download("Traces (CSV)", "traces.csv", "text/csv", lambda: _csv(STEP_COLUMNS, step_rows(diagnosis))),
+        Download("Tensors (CSV)", "tensors.csv", "text/csv", lambda: csv_text(LEAF_COLUMNS, leaf_rows(diagnosis))),
+        Download("Traces (CSV)", "traces.csv", "text/csv", lambda: csv_text(STEP_COLUMNS, step_rows(diagnosis))),
         Download("Everything read (JSON)", "diagnosis.json", "application/json", lambda: as_json(diagnosis)),
         Download("Report (HTML)", "diagnosis.html", "text/html", lambda: report(spec, diagnosis)),
         *spec_downloads(spec, "diagnosis"),
@@ -93,11 +90,3 @@ def report(spec: AnySpec, diagnosis: Diagnosis) -> str:
         spec=as_json(spec),
         script=script_for(spec),
     )
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

@@ -17,6 +17,7 @@ from engine.gradients.spec import (
 )
 from engine.models.spec import ModelSpec
 from engine.runner.contract import field_ranges
+from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 
 SECTION = "gradients.section"
@@ -58,17 +59,7 @@ HIDDEN_CHOICE = "given"
 
 def draw_section() -> str:
     """Which of the six the page is about; only that one is computed."""
-    chosen = st.segmented_control(
-        "Section",
-        list(KINDS),
-        default="Values",
-        required=True,
-        key=SECTION,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or "Values")
+    return draw_choice("Section", tuple(KINDS), SECTION)
 
 
 def draw_controls(section: str) -> None:

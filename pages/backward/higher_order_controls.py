@@ -15,6 +15,7 @@ from engine.higher_order.spec import (
     ProductSpec,
     RulingSpec,
 )
+from pages.shared.choice import draw_choice
 from pages.shared.fields import LONGEST_TEXT, SEPARATORS, common_arguments, draw_field, field_default, field_value
 
 SECTION = "higher.section"
@@ -52,17 +53,7 @@ POINT_HELP = "As in 2, 3, 0, 0; empty: n normal numbers from the seed"
 
 def draw_sections() -> str:
     """What the page is about; only that one is computed."""
-    chosen = st.segmented_control(
-        "Section",
-        tuple(KINDS),
-        default=next(iter(KINDS)),
-        required=True,
-        key=SECTION,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or next(iter(KINDS)))
+    return draw_choice("Section", tuple(KINDS), SECTION)
 
 
 def key_of(kind: type[AnySpec], name: str) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.in_place.families import FAMILIES
 from engine.in_place.rewrite import lines_of
 from engine.in_place.spec import DEFAULT_PROGRAM, FamilyName, FamilySpec, ProgramSpec, UpdateSpec
+from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 
 SECTION = "in_place.section"
@@ -35,17 +36,7 @@ AnySpec = ProgramSpec | FamilySpec | UpdateSpec
 
 def draw_section() -> str:
     """Which of the three the page is about; only that one is computed."""
-    chosen = st.segmented_control(
-        "Section",
-        SECTIONS,
-        default=SECTIONS[0],
-        required=True,
-        key=SECTION,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or SECTIONS[0])
+    return draw_choice("Section", SECTIONS, SECTION)
 
 
 def current_spec(section: str) -> AnySpec:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-
+from engine.figures.csv_text import csv_text
 from engine.figures.in_place_table import (
     FAMILY_COLUMNS,
     STATE_COLUMNS,
@@ -48,7 +45,7 @@ def program_downloads(spec: ProgramSpec, traced: Traced) -> tuple[Download, ...]
 def family_downloads(spec: FamilySpec, family: Family) -> tuple[Download, ...]:
     """The table and everything read."""
     return (
-        Download("Table (CSV)", "family.csv", CSV, lambda: _csv(FAMILY_COLUMNS, family_rows(spec, family))),
+        Download("Table (CSV)", "family.csv", CSV, lambda: csv_text(FAMILY_COLUMNS, family_rows(spec, family))),
         Download("Everything read (JSON)", "family.json", JSON, lambda: as_json(family)),
         *spec_downloads(spec, "family"),
     )
@@ -57,7 +54,7 @@ def family_downloads(spec: FamilySpec, family: Family) -> tuple[Download, ...]:
 def update_downloads(spec: UpdateSpec, updated: Updated) -> tuple[Download, ...]:
     """The table and everything counted."""
     return (
-        Download("Table (CSV)", "updates.csv", CSV, lambda: _csv(UPDATE_COLUMNS, update_rows(updated))),
+        Download("Table (CSV)", "updates.csv", CSV, lambda: csv_text(UPDATE_COLUMNS, update_rows(updated))),
         Download("Everything counted (JSON)", "updates.json", JSON, lambda: as_json(updated)),
         *spec_downloads(spec, "updates"),
     )
@@ -70,7 +67,7 @@ def states_csv(run: ProgramRun) -> str:
         for place, step in enumerate(run.steps)
         for row in state_rows(run, step, run.steps[place - 1] if place else None)
     ]
-    return _csv(("line", "statement", *STATE_COLUMNS), rows)
+    return csv_text(("line", "statement", *STATE_COLUMNS), rows)
 
 
 def report(spec: ProgramSpec, traced: Traced) -> str:
@@ -97,11 +94,3 @@ def report(spec: ProgramSpec, traced: Traced) -> str:
         spec=as_json(spec),
         script=script_for(spec),
     )
-
-
-def _csv(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

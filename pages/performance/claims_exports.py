@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 
@@ -12,6 +10,7 @@ import msgspec
 from engine.claims.outcome import Measured
 from engine.claims.verdict import STATED
 from engine.figures.claims_words import answer_words, found_words, rule_words, verdict_words
+from engine.figures.csv_text import csv_text
 from engine.figures.report import Table, report_html
 from engine.runner.contract import Spec
 from pages.performance.claims_results import Known, machine_words
@@ -47,11 +46,7 @@ def verdict_rows(ran: Sequence[Known]) -> list[tuple[str, ...]]:
 
 def verdicts_csv(ran: Sequence[Known]) -> str:
     """The rows with their titles."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(verdict_rows(ran))
-    return text.getvalue()
+    return csv_text(COLUMNS, verdict_rows(ran))
 
 
 def measured_json(ran: Sequence[Known]) -> str:

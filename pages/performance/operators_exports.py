@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
+from engine.figures.csv_text import csv_text
 from engine.figures.operator_svg import ladder_svg
 from engine.figures.operator_table import COLUMNS, ladder_rows, rung_notes
 from engine.figures.palette import Theme
@@ -52,7 +51,7 @@ def downloads(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofli
 
 def rungs_csv(ladder: OperatorLadder, roofline: Roofline | None) -> str:
     """One row per rung, as the page shows it."""
-    return _csv(COLUMNS, ladder_rows(ladder, ladder.comparison, roofline))
+    return csv_text(COLUMNS, ladder_rows(ladder, ladder.comparison, roofline))
 
 
 def everything(ladder: OperatorLadder, roofline: Roofline | None) -> str:
@@ -103,11 +102,3 @@ def _pictures(spec: OperatorLadderSpec, ladder: OperatorLadder, roofline: Roofli
     if found is None:
         return ""
     return _picture(spec, found, theme) + ("" if roofline is None else _roofline(spec, ladder, roofline, theme))
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

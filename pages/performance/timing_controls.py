@@ -11,6 +11,7 @@ from engine.timing.catalogue import CATALOGUE, TITLES, Operator
 from engine.timing.spec import ALLOCATING, AllocationSpec, TimingSpec
 from engine.timing.variant import OperatorVariant, complaints, naming
 from pages.performance.timing_steps import draw_steps, step_values, step_variant
+from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 
 SECTION = "timing.section"
@@ -33,17 +34,7 @@ AnySpec = TimingSpec | AllocationSpec
 
 def draw_section() -> str:
     """Which of the three the page is about; only that one is computed."""
-    chosen = st.segmented_control(
-        "Section",
-        SECTIONS,
-        default=SECTIONS[0],
-        required=True,
-        key=SECTION,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or SECTIONS[0])
+    return draw_choice("Section", SECTIONS, SECTION)
 
 
 def draw_controls(section: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from engine.figures.allocation_chart import ALLOCATION_COLUMNS, allocation_rows, as_found_words, cliff_words
+from engine.figures.csv_text import csv_text
 from engine.figures.report import Table, report_html
 from engine.figures.timing_svg import comparison_svg
 from engine.figures.timing_words import agreement_words, band_words, cold_words, fault_words, headline, machine_words
@@ -41,7 +40,9 @@ def timing_downloads(spec: TimingSpec, timing: Timing) -> tuple[Download, ...]:
 def allocation_downloads(spec: AllocationSpec, found: Allocations) -> tuple[Download, ...]:
     """Every size in words and in raw samples."""
     return (
-        Download("Every size (CSV)", "sizes.csv", "text/csv", lambda: _csv(ALLOCATION_COLUMNS, allocation_rows(found))),
+        Download(
+            "Every size (CSV)", "sizes.csv", "text/csv", lambda: csv_text(ALLOCATION_COLUMNS, allocation_rows(found))
+        ),
         Download("Raw samples (CSV)", "samples.csv", "text/csv", lambda: allocation_csv(found)),
         Download("Everything measured (JSON)", "allocation.json", "application/json", lambda: as_json(found)),
         Download("Report (HTML)", "allocation.html", "text/html", lambda: allocation_report(spec, found)),
@@ -51,7 +52,7 @@ def allocation_downloads(spec: AllocationSpec, found: Allocations) -> tuple[Down
 
 def samples_csv(found: Comparison) -> str:
     """One row per sample, rounds to warm up included with counts = 0; seconds and faults per call."""
-    return _csv(SAMPLE_COLUMNS, _sample_rows(found))
+    return csv_text(SAMPLE_COLUMNS, _sample_rows(found))
 
 
 def _sample_rows(found: Comparison) -> Iterable[tuple[object, ...]]:
@@ -67,7 +68,7 @@ def _sample_rows(found: Comparison) -> Iterable[tuple[object, ...]]:
 def allocation_csv(found: Allocations) -> str:
     """One row per sample of every size."""
     rows = ((point.output_bytes, *row) for point in found.points for row in _sample_rows(point.comparison))
-    return _csv(("output_bytes", *SAMPLE_COLUMNS), rows)
+    return csv_text(("output_bytes", *SAMPLE_COLUMNS), rows)
 
 
 def timing_report(spec: TimingSpec, timing: Timing, found: Comparison) -> str:
@@ -110,11 +111,3 @@ def allocation_report(spec: AllocationSpec, found: Allocations) -> str:
         spec=as_json(spec),
         script=script_for(spec),
     )
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.broadcasting.equation import parse_sizes
 from engine.broadcasting.spec import ARITY, BroadcastSpec, EinsumSpec, IndexSize, Operand
 from engine.vectorisation.spec import LadderSpec
+from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value, ints_text, parse_ints
 from pages.tensors.broadcasting_ladder_controls import draw_ladder_controls, ladder_spec, ladder_values
 
@@ -30,17 +31,7 @@ def current_spec(section: str) -> AnySpec:
 
 def draw_section() -> str:
     """Which of the three the page is about; only that one is computed."""
-    chosen = st.segmented_control(
-        "Section",
-        SECTIONS,
-        default=SECTIONS[0],
-        required=True,
-        key=SECTION,
-        label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
-    )
-    return str(chosen or SECTIONS[0])
+    return draw_choice("Section", SECTIONS, SECTION)
 
 
 def draw_controls(section: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from engine.broadcasting.results import Broadcast, Einsum
 from engine.broadcasting.spec import BroadcastSpec, EinsumSpec
 from engine.figures.broadcasting_table import alignment_rows
 from engine.figures.cells import CellScene
 from engine.figures.cells_svg import cells_svg
+from engine.figures.csv_text import csv_text
 from engine.figures.ladder import COLUMNS, rung_rows
 from engine.vectorisation.spec import Ladder, LadderSpec
 from pages.shared.downloads import Download, as_json, spec_downloads
@@ -22,7 +21,7 @@ def broadcast_downloads(spec: BroadcastSpec, outcome: Broadcast) -> tuple[Downlo
     table = broadcasting_section.operand_table(outcome)
     return (
         *_pictures("broadcast", lambda: broadcasting_section.picture(spec)[0]),
-        Download("Alignment (CSV)", "alignment.csv", "text/csv", lambda: _csv((), alignment_rows(spec, outcome))),
+        Download("Alignment (CSV)", "alignment.csv", "text/csv", lambda: csv_text((), alignment_rows(spec, outcome))),
         Download("Operands (CSV)", "operands.csv", "text/csv", lambda: str(table.to_csv(index=False))),
         Download("Everything read (JSON)", "broadcast.json", "application/json", lambda: as_json(outcome)),
         *spec_downloads(spec, "broadcast"),
@@ -45,7 +44,7 @@ def ladder_downloads(spec: LadderSpec, ladder: Ladder) -> tuple[Download, ...]:
     """Every rung against the first, and every sample."""
     baseline = ladder.comparison.names[0] if ladder.comparison else ""
     return (
-        Download("Every rung (CSV)", "rungs.csv", "text/csv", lambda: _csv(COLUMNS, rung_rows(ladder, baseline))),
+        Download("Every rung (CSV)", "rungs.csv", "text/csv", lambda: csv_text(COLUMNS, rung_rows(ladder, baseline))),
         Download("Every sample (CSV)", "samples.csv", "text/csv", lambda: _samples(ladder)),
         Download("Everything measured (JSON)", "ladder.json", "application/json", lambda: as_json(ladder)),
         *spec_downloads(spec, "ladder"),
@@ -63,8 +62,8 @@ def _pictures(name: str, scene: Callable[[], CellScene]) -> tuple[Download, ...]
 def _samples(ladder: Ladder) -> str:
     comparison = ladder.comparison
     if comparison is None:
-        return _csv(("rung", "round", "cpu_s", "wall_s"), ())
-    return _csv(
+        return csv_text(("rung", "round", "cpu_s", "wall_s"), ())
+    return csv_text(
         ("rung", "round", "cpu_s", "wall_s"),
         (
             (name, number, cpu, wall)
@@ -72,12 +71,3 @@ def _samples(ladder: Ladder) -> str:
             for number, (cpu, wall) in enumerate(zip(cpus, walls, strict=True))
         ),
     )
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if columns:
-        writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 
 from engine.figures.cells_svg import cells_svg
+from engine.figures.csv_text import csv_text
 from engine.storage.spec import LayoutSpec, LayoutTrace
 from pages.shared.downloads import Download, as_json, spec_downloads
 from pages.tensors.storage_cards import ATTRIBUTES, tensor_name
@@ -35,9 +34,8 @@ def downloads(spec: LayoutSpec, trace: LayoutTrace) -> tuple[Download, ...]:
 
 def attributes_csv(trace: LayoutTrace) -> str:
     """A row per tensor, a column per attribute."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["tensor", *ATTRIBUTES])
-    for number, layout in enumerate(trace.layouts):
-        rows.writerow([tensor_name(number), *(read(layout) for read in ATTRIBUTES.values())])
-    return text.getvalue()
+    rows = (
+        [tensor_name(number), *(read(layout) for read in ATTRIBUTES.values())]
+        for number, layout in enumerate(trace.layouts)
+    )
+    return csv_text(["tensor", *ATTRIBUTES], rows)
