@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from streamlit.testing.v1 import AppTest, element_tree
 
 from pages.shared.model_controls import ARCHITECTURES, TITLES
 from pages.shared.navigation import discover_pages
+from tests.app.page_copies import copied, turned, wait_for_jobs
 from tests.source_tree import ROOT
 
 PAGES_FOLDER = ROOT / "pages"
@@ -21,7 +21,6 @@ ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECT
 EVERY_CONTROL_OF_MODELS = PAGES_FOLDER / "graph" / "01_autograd_graph.py"
 DEFAULT_MODEL = "mlp"
 SCRIPT_TIMEOUT_S = 60
-JOB_TIMEOUT_S = 40
 LONG_LIST = 12
 
 WIDGETS = (
@@ -44,21 +43,22 @@ def page_id(path: Path) -> str:
 
 def open_page(path: Path, **query: str) -> AppTest:
     """The page as a fresh visitor sees it, its first job finished."""
-    app = AppTest.from_file(str(PAGES_FOLDER / "main.py"), default_timeout=SCRIPT_TIMEOUT_S).run()
+    app = copied(_first_visit())
     app.switch_page(str(path.relative_to(PAGES_FOLDER)))
     for name, value in query.items():
         app.query_params[name] = value
     return run_to_the_end(app)
 
 
+@lru_cache
+def _first_visit() -> AppTest:
+    """The start page, from which every other is reached."""
+    return run_to_the_end(AppTest.from_file(str(PAGES_FOLDER / "main.py"), default_timeout=SCRIPT_TIMEOUT_S))
+
+
 def run_to_the_end(app: AppTest) -> AppTest:
     """Run, and run again while the page shows progress, as its own polling would."""
-    app.run()
-    end = time.monotonic() + JOB_TIMEOUT_S
-    while app.progress and time.monotonic() < end:
-        time.sleep(0.1)
-        app.run()
-    return app
+    return wait_for_jobs(app.run())
 
 
 def errors(app: AppTest) -> list[str]:
@@ -107,22 +107,22 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
     page; those that every model shares on one model only. `only_ends` takes the first and the last value.
     """
     query = {"model": TITLES[tag]} if tag else {}
-    shown = widgets(open_page(path, **query))
-    query |= {key: str(one.min) for key, one in shown.items() if key.endswith(".rounds")}  # what is measured, briefly
-    turned = {key: _turned(path, tag, key, one) for key, one in shown.items()}
-    failed = []
-    for key, values in turned.items():
+    opened = open_page(path, **query)
+    rounds = {key: str(one.min) for key, one in widgets(opened).items() if key.endswith(".rounds")}
+    if rounds:  # what is measured, briefly
+        opened = open_page(path, **query, **rounds)
+    failed = [f"opened: {message}" for message in errors(opened)]
+    for key, widget in widgets(opened).items():
+        values = _values(path, tag, key, widget)
         for value in values[:1] + values[1:][-1:] if only_ends else values:
-            app = open_page(path, **query)
-            widgets(app)[key].set_value(value)
-            run_to_the_end(app)
+            app = turned(opened, widget, value)
             failed += [f"{key}={value!r}: {message}" for message in errors(app)]
             if app.progress:
                 failed.append(f"{key}={value!r}: still running")
     return failed
 
 
-def _turned(path: Path, tag: str, key: str, widget: Any) -> list[Any]:
+def _values(path: Path, tag: str, key: str, widget: Any) -> list[Any]:
     """The values to turn a control to on this page with this model."""
     of_this_model, of_any = key.startswith(f"{tag or DEFAULT_MODEL}."), _is_of_models(key)
     if path == EVERY_CONTROL_OF_MODELS:
