@@ -100,7 +100,8 @@ def test_dropout_repeats_its_mask_and_says_so():
 
 def test_no_entry_is_begun_after_the_budget():
     spec = FiniteDifferenceSpec(model=ModelSpec(architecture=Mlp(width=8)), entries=9, budget_s=0.1)
-    assert len(run(spec, inline=True).entries) + run(spec, inline=True).unchecked >= 60
+    found = run(spec, inline=True)
+    assert len(found.entries) + found.unchecked >= 60
 
 
 def test_a_moved_element_is_put_back_to_the_bit():
