@@ -102,11 +102,11 @@ PRESETS = (
     ),
     _asked(
         "Where does this NaN come from?",
-        "`torch.where(x > 0, x.sqrt(), x).sum()` with a 0 in `x`. The forward is finite. Predict which node makes "
-        "the NaN.",
-        "`SqrtBackward0`: `where` sends it an exact 0 for the branch that was not taken, and 0 times the infinite "
-        "slope of the root at 0 is NaN. It is added to the healthy gradient of the other branch, and `x.grad` is "
-        "NaN there.",
+        "`torch.where(x > 0, x.sqrt(), x).sum()` at x = (-1, 0, 4). The loss is finite. Predict which node makes the "
+        "NaN, and in how many places.",
+        "`SqrtBackward0`, in two: `where` sends it an exact 0 for the branches not taken, and it divides that by twice "
+        "the root, which is 0 at 0 and NaN at -1. Both are added to the healthy gradient of the other branch, so "
+        "`x.grad` is NaN at -1 and 0.",
         ModelSpec(architecture=Expression(name="where_sqrt")),
     ),
 )

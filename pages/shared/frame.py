@@ -15,7 +15,7 @@ from engine.script import script_for
 from pages.shared.downloads import Download
 from pages.shared.model_controls import current_model
 from pages.shared.pin import draw_differing, draw_pin
-from pages.shared.presets import Preset, choose_preset, draw_preset
+from pages.shared.presets import Preset, choose_preset, cover_answer, draw_preset
 
 T = TypeVar("T")
 
@@ -57,6 +57,8 @@ def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset], *, pinned: str = "A
     if st.session_state.get("present"):
         st.html(PRESENTER_STYLE)
     draw_preset(presets)
+    if st.session_state.get("present"):
+        cover_answer(presets)
     draw_differing(spec, pinned)
     return exports
 

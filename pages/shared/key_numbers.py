@@ -28,7 +28,7 @@ class KeyNumber:
     missing: str = "not run"
 
 
-NARROWEST, NARROWEST_PRESENTED = 128, 170
+NARROWEST, NARROWEST_PRESENTED = 128, 144
 """Pixels a number with its label needs, and what it needs in presenter mode."""
 
 _FORMATS: dict[str, Callable[[float], str]] = {

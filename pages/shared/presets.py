@@ -17,6 +17,11 @@ from pages.shared.model_controls import current_model, link_values, widget_value
 from pages.shared.pin import PARAMETER, encode_spec, pin_as_a, pinned_spec, unpin_text
 
 CHOSEN = "question"
+"""Number of the chosen question in the list of its page."""
+ASKED = "question-asked"
+"""Its text: the number means another question on another page."""
+SHOWN = "question-shown"
+"""The question whose answer the presenter has uncovered."""
 PINNED = "pinned-by-question"
 """The A that the chosen question pinned, as text for a link."""
 
@@ -63,6 +68,7 @@ def apply_preset(preset: Preset, number: int) -> None:
     st.session_state.update(preset.widget_values())
     _write_link(preset)
     st.session_state[CHOSEN] = number
+    st.session_state[ASKED] = preset.question
 
 
 def _pin_for(preset: Preset) -> None:
@@ -84,6 +90,7 @@ def _write_link(preset: Preset) -> None:
 
 def choose_preset(presets: Sequence[Preset]) -> None:
     """The list of questions of this page."""
+    _forget_of_another_page(presets)
     st.selectbox(
         "Question",
         range(len(presets)),
@@ -99,12 +106,28 @@ def choose_preset(presets: Sequence[Preset]) -> None:
     )
 
 
+def _forget_of_another_page(presets: Sequence[Preset]) -> None:
+    number, asked = st.session_state.get(CHOSEN), st.session_state.get(ASKED)
+    if number is None or asked is None:
+        return
+    if not 0 <= number < len(presets) or presets[number].question != asked:
+        del st.session_state[CHOSEN], st.session_state[ASKED]
+        with contextlib.suppress(KeyError, StreamlitAPIException):
+            del st.query_params[CHOSEN]
+
+
+def _chosen(presets: Sequence[Preset]) -> int | None:
+    number = st.session_state.get(CHOSEN)
+    return number if number is not None and 0 <= number < len(presets) else None
+
+
 def draw_preset(presets: Sequence[Preset]) -> None:
     """The chosen question with its prediction; what to notice stays folded until asked for."""
-    number = st.session_state.get(CHOSEN)
-    if number is None or not 0 <= number < len(presets):
+    number = _chosen(presets)
+    if number is None:
         return
     preset = presets[number]
+    st.session_state[ASKED] = preset.question
     with st.container(border=True, key="question-card"):
         presenting = bool(st.session_state.get("present"))
         prediction, side = st.columns([2, 1] if presenting else [5, 1], vertical_alignment="center")
@@ -116,6 +139,28 @@ def draw_preset(presets: Sequence[Preset]) -> None:
                 _draw_stepper(presets, number)
         if not preset.is_shown():
             _draw_changed(preset, number)
+
+
+def cover_answer(presets: Sequence[Preset]) -> None:
+    """While presenting, the page ends at a chosen question until its answer is uncovered: a room can predict."""
+    number = _chosen(presets)
+    if number is None or st.session_state.get(SHOWN) == presets[number].question:
+        return
+    with st.container(height=420, border=True, vertical_alignment="center", horizontal_alignment="center", key="cover"):
+        st.markdown("What do you predict?")
+        st.button(
+            "Show what PyTorch did",
+            key="uncover",
+            icon=":material/visibility:",
+            type="primary",
+            on_click=_uncover,
+            args=(presets[number].question,),
+        )
+    st.stop()
+
+
+def _uncover(question: str) -> None:
+    st.session_state[SHOWN] = question
 
 
 def _draw_changed(preset: Preset, number: int) -> None:

@@ -75,7 +75,7 @@ def test_a_reentrant_checkpoint_needs_an_input_that_requires_grad(use_reentrant,
 
 
 def test_dropout_recomputed_without_its_random_state_draws_another_mask():
-    """pytorch/pytorch#7617: 483 of 1000 elements disagree without preserve_rng_state, none with."""
+    """openai/guided-diffusion#167: 483 of 1000 elements disagree without preserve_rng_state, none with."""
     notes = {mended: program("dropout_recomputed", mended).noted[0] for mended in (False, True)}
     assert {mended: (note.name, note.value) for mended, note in notes.items()} == {
         False: ("kept_without_gradient", "483"),
