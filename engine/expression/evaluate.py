@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from engine.expression.constants import CONSTANTS, computed
 from engine.expression.functions import FUNCTIONS
 from engine.expression.language import Call, Index, Name, Number, Operation, Tree
 
@@ -17,7 +17,6 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": operator.pow,
     "@": operator.matmul, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
 }  # fmt: skip
-_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 _HOMES: dict[str, Any] = {"torch": torch, "F": functional, "torch.linalg": torch.linalg, "torch.Tensor": torch.Tensor}
 
 
@@ -36,14 +35,15 @@ def evaluate(tree: Tree, values: Mapping[str, torch.Tensor]) -> Any:
         case Number(value):
             return int(value) if value.is_integer() and abs(value) < 2**53 else value
         case Name(name):
-            return values[name] if name in values else _CONSTANTS[name]
+            return values[name] if name in values else CONSTANTS[name]
         case Index(of, at, to, is_slice):
             return evaluate(of, values)[slice(at, to) if is_slice else at]
         case Call(function, tensors, options):
             given = [evaluate(one, values) for one in tensors]
             return _CALLS[function](*_as_tensors(given, values), **{n: int(v) if n == "dim" else v for n, v in options})
         case Operation("-", None, right):
-            return -evaluate(right, values)
+            value = evaluate(right, values)
+            return -value if isinstance(value, torch.Tensor) or value else -0.0
         case Operation(sign, left, right):
             assert left is not None
             return _operation(sign, evaluate(left, values), evaluate(right, values))
@@ -51,10 +51,10 @@ def evaluate(tree: Tree, values: Mapping[str, torch.Tensor]) -> Any:
 
 
 def _operation(sign: str, left: Any, right: Any) -> Any:
-    """Two plain numbers as floats: whole ones could grow without end, as in 64**64**64."""
+    """Two plain numbers as float64: whole ones could grow without end, as in 64**64**64."""
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         return _OPERATIONS[sign](left, right)
-    return _OPERATIONS[sign](float(left), float(right))
+    return computed(sign, left, right)
 
 
 def _as_tensors(given: list[Any], values: Mapping[str, torch.Tensor]) -> list[Any]:

@@ -6,11 +6,14 @@ The text is read by `ast` and walked into a tree of our own; nothing of it is ev
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Collection
 from typing import Literal
 
 import msgspec
 
+from engine.expression.constants import CONSTANTS as VALUES
+from engine.expression.constants import computed
 from engine.expression.functions import CONSTANTS, FUNCTIONS
 
 LONGEST_TEXT = 500
@@ -73,6 +76,21 @@ class Call(msgspec.Struct, frozen=True, tag="call"):
 Tree = Number | Name | Index | Operation | Call
 
 
+def constant_of(tree: Tree) -> float | bool | None:
+    """The value of a tree of plain numbers as float64, None where a tensor or a function is in it."""
+    match tree:
+        case Number(value):
+            return value
+        case Name(name):
+            return VALUES.get(name)
+        case Operation(sign, left, right):
+            first, second = (0.0 if left is None else constant_of(left)), constant_of(right)
+            if first is None or second is None:
+                return None
+            return -second if left is None else computed(sign, first, second)
+    return None
+
+
 def parse_expression(text: str, names: Collection[str]) -> Tree:
     """The tree of `text` over the tensors `names`.
 
@@ -126,7 +144,7 @@ class _Reader:
                 return self.operation(node, depth)
             case ast.Compare(ops=[operator], comparators=[right]) if type(operator) in _COMPARE:
                 pair = self.read(node.left, depth + 1), self.read(right, depth + 1)
-                return Operation(_COMPARE[type(operator)], *pair)
+                return self.real(Operation(_COMPARE[type(operator)], *pair), node)
             case ast.Subscript():
                 return self.index(node, depth)
             case ast.Call():
@@ -156,10 +174,20 @@ class _Reader:
         left, right = self.read(node.left, depth + 1), self.read(node.right, depth + 1)
         if isinstance(node.op, ast.Pow) and isinstance(right, Number) and abs(right.value) > LARGEST_POWER:
             raise self.error(f"An exponent is at most {LARGEST_POWER}; received {right.value:g}.", node.right)
-        return Operation(_BINARY[type(node.op)], left, right)
+        return self.real(Operation(_BINARY[type(node.op)], left, right), node)
+
+    def real(self, tree: Operation, node: ast.expr) -> Operation:
+        """The operation, refused where two plain numbers have no real result."""
+        try:
+            constant_of(tree)
+        except ValueError as error:
+            raise self.error(str(error), node) from None
+        return tree
 
     def index(self, node: ast.Subscript, depth: int) -> Index:
         of = self.read(node.value, depth + 1)
+        if constant_of(of) is not None:
+            raise self.error("A plain number has no elements. Index a tensor, as in x[0].", node)
         if isinstance(node.slice, ast.Slice):
             if node.slice.step is not None:
                 raise self.error("A slice has no step here. Write x[1:] or x[:-1].", node)
@@ -189,7 +217,11 @@ class _Reader:
                 f"received {len(node.args)}.",
                 node,
             )
-        options = tuple((self.option(function.name, one), self.signed(one.value)) for one in node.keywords)
+        options = tuple((self.option(function.name, one), self.option_value(one)) for one in node.keywords)
+        given = [name for name, _ in options]
+        if len(set(given)) < len(given):
+            twice = next(name for name in given if given.count(name) > 1)
+            raise self.error(f"{function.name} is given {twice} more than once. Leave one out.", node)
         return Call(function.name, tuple(self.read(one, depth + 1) for one in node.args), options)
 
     def called(self, node: ast.expr) -> str:
@@ -207,6 +239,14 @@ class _Reader:
             )
         assert given.arg is not None
         return given.arg
+
+    def option_value(self, given: ast.keyword) -> float:
+        value = self.signed(given.value)
+        if given.arg == "dim" and not (math.isfinite(value) and value.is_integer() and abs(value) <= LARGEST_POWER):
+            raise self.error(
+                f"dim is a whole number up to {LARGEST_POWER}, as in dim=0; received {value:g}.", given.value
+            )
+        return value
 
     def signed(self, node: ast.expr) -> float:
         negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from engine.expression.functions import CONSTANTS, FUNCTIONS
-from engine.expression.language import Call, Index, Name, Number, Operation, Tree
+from engine.expression.language import Call, Index, Name, Number, Operation, Tree, constant_of
 
 _STRENGTH = {"<": 1, "<=": 1, ">": 1, ">=": 1, "==": 1, "+": 2, "-": 2, "*": 3, "/": 3, "@": 3, "**": 5}
 _NEGATION, _WHOLE = 4, 9
+LARGEST_WHOLE = 1e15
 
 
 def python_of(tree: Tree) -> str:
@@ -30,6 +33,9 @@ def names_in(tree: Tree) -> dict[str, None]:
 
 def _written(tree: Tree, like: str) -> tuple[str, int]:
     """Text and how strongly it binds; `like` is the tensor that gives its dtype to constants that must be tensors."""
+    folded = _folded(tree)
+    if folded is not None:
+        return folded
     match tree:
         case Number(value):
             plain = int(value) if value.is_integer() and abs(value) < 1e15 else value
@@ -51,6 +57,18 @@ def _written(tree: Tree, like: str) -> tuple[str, int]:
             sides = (strength + 1, _NEGATION) if operator == "**" else (strength, strength + 1)
             return f"{_bracketed(left, like, sides[0])} {operator} {_bracketed(right, like, sides[1])}", strength
     raise TypeError(tree)
+
+
+def _folded(tree: Tree) -> tuple[str, int] | None:
+    """Plain numbers that Python would refuse or compute without end, by their value: 1 / 0 as math.inf."""
+    value = None if isinstance(tree, Name) else constant_of(tree)
+    if value is None or abs(value) < LARGEST_WHOLE:
+        return None
+    if math.isfinite(value):
+        return repr(float(value)), _WHOLE if value > 0 else _NEGATION
+    return (
+        ("math.nan", _WHOLE) if math.isnan(value) else ("math.inf", _WHOLE) if value > 0 else ("-math.inf", _NEGATION)
+    )
 
 
 def _argument(tree: Tree, like: str) -> str:

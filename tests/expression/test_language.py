@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import torch
@@ -103,6 +104,13 @@ def test_written_code_computes_the_same(text):
         ("x; y", "not an expression"),
         ("exp(*x)", "takes 1 argument"),
         ("1 < x < 2", "Compare"),
+        ("(-2)**0.5 * x", "is complex"),
+        ("(1 - 3)**(1 / 2)", "is complex"),
+        ("2 @ 3", "takes tensors"),
+        ("2[0] * x", "has no elements"),
+        ("sum(x, dim=1e999)", "dim is a whole number"),
+        ("sum(x, dim=0.5)", "dim is a whole number"),
+        ("clamp(x, min=0, min=1)", "min more than once"),
     ],
 )
 def test_what_is_no_arithmetic_is_refused_in_words(text, words):
@@ -114,3 +122,16 @@ def test_what_is_no_arithmetic_is_refused_in_words(text, words):
 
 def test_names_come_in_order_of_use():
     assert list(names_in(parse_expression("y * exp(x) + pi", ["x", "y"]))) == ["y", "x"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 / 0", "-1 / 0", "0 / 0", "1 / (-0.0)", "0**(-1)", "(-0.0)**(-1)", "(-0.0)**(-2)", "64**64**64", "2 > 1",
+     "(-64)**63**63", "(-10)**(60 + 1) * 1e300", "1e308 * 10", "inf - inf", "(-8)**3", "(2 > 1) + 1", "(-inf)**3"],
+)  # fmt: skip
+def test_plain_numbers_follow_ieee_as_float64_tensors_do(text):
+    as_tensors = re.sub(r"(?<![\w.])(\d[\d.e]*|inf)", r"torch.tensor(float('\1'), dtype=torch.float64)", text)
+    expected = torch.as_tensor(eval(as_tensors, {"torch": torch}), dtype=torch.float64)
+    written = torch.as_tensor(eval(python_of(parse_expression(text, ["x"])), SPACE), dtype=torch.float64)
+    assert torch.allclose(computed(text), expected, equal_nan=True)
+    assert torch.allclose(written, expected, equal_nan=True)
