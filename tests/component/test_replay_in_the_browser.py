@@ -13,6 +13,7 @@ from engine.figures.palette import channels, meaning
 from engine.figures.replay_scene import with_scale
 from engine.figures.replay_svg import wire_flows
 from engine.figures.replay_track import replay_track
+from engine.figures.replay_words import Flow
 from engine.figures.scene import draw, encode_scene, prepare
 from engine.figures.view import GraphView
 from engine.graph.spec import PyTorchError
@@ -282,3 +283,59 @@ def test_a_recording_of_nothing_can_be_played(player):
     assert picture.words == "No step ran."
     picture.button("play").click()
     assert picture.said["atlasStep"] == "-1"
+
+
+def test_other_recordings_and_pictures_come_in_while_it_plays(player):
+    """Longer, shorter, of fewer passes, of nothing, folded and opened: no step of before is asked of what came."""
+    long = played(blocks(2), passes=3)
+    picture = player(long)
+    failures: list[str] = []
+    picture.page.on("pageerror", lambda error: failures.append(str(error)))
+    nothing = msgspec.structs.replace(played(linear_relu()), steps=(), gradients=(), accumulations=(), passes=())
+    folded = GraphView(direction="backward", expanded=(), maximum_boxes=20)
+    open_long, short = (long, encoded(long)), (played(linear_relu()), encoded(played(linear_relu())))
+    folded_long, once = (long, encoded(long, folded)), played(blocks(2))
+    empty = (nothing, encoded(nothing))
+    arrivals = (
+        short,
+        open_long,
+        folded_long,
+        open_long,
+        (once, encoded(once, folded)),
+        empty,
+        folded_long,
+        empty,
+        short,
+    )
+    count = len(long.steps)
+    for plays, (replay, scene) in [(plays, arrival) for plays in (False, True) for arrival in arrivals]:
+        if plays and count:
+            picture.page.evaluate("view.replay.bar.speed.value = 1; view.replay.show(view.replay.count - 3)")
+            picture.page.evaluate("view.replay.play()")
+        again = plays and len(replay.steps) == count
+        sent = np.frombuffer(scene, np.uint8).tolist()
+        picture.page.evaluate("(bytes) => window.show(Uint8Array.from(bytes))", sent)
+        count = len(replay.steps)
+        assert picture.page.evaluate("Boolean(view.replay.playing)") is again
+        if again:
+            picture.page.evaluate("view.replay.go(view.replay.count)")
+        assert picture.step == count - 1
+        assert (f"step {count} of {count}" if count else "No step ran.") in picture.words
+        assert picture.page.evaluate("Number(view.replay.bar.slider.max)") == count
+        assert all(done <= runs for done, runs in picture.state()["ran"].values())
+    assert not failures
+
+
+def test_what_is_finite_lies_above_zeros_and_what_is_not_finite_above_both(player):
+    picture = player(played(tied_loop(3)))
+    flows = picture.page.evaluate(
+        """() => {
+          const painted = [];
+          const replay = Object.create(view.replay, { wire: { value: (pen, wire, state) => painted.push(state) } });
+          const near = view.scene.wires.slice(0, 3);
+          near.forEach((wire, number) => (view.replay.states[wire.order] = 3 - number));
+          replay.wires(null, near);
+          return painted;
+        }"""
+    )
+    assert flows == [int(Flow.ZERO), int(Flow.FINITE), int(Flow.NON_FINITE)]

@@ -28,8 +28,7 @@ class Replay extends ReplayPaint {
   }
 
   remove() {
-    this.pause();
-    clearTimeout(this.telling);
+    this.halt();
     this.view.root.removeEventListener("keydown", this.onKey);
     this.bar.remove();
   }
@@ -38,15 +37,12 @@ class Replay extends ReplayPaint {
   receive(scene) {
     const another = this.told?.stamp !== scene.replay.stamp;
     const asked = !another && this.told.asked !== scene.replay.asked;
-    this.scene = scene;
-    this.told = scene.replay;
-    this.columns = scene.columns;
+    if (another || asked) this.halt(); // the bar tells of it once all of the new recording is in its place
+    Object.assign(this, { scene, told: scene.replay, columns: scene.columns });
     this.count = this.columns.step_place.length;
-    if (another || asked) {
-      this.pause();
-      const { start } = this.told;
-      this.done = start >= 0 && start < this.count ? start + 1 : this.count;
-    }
+    const { start } = this.told;
+    if (another || asked) this.done = start >= 0 && start < this.count ? start + 1 : this.count;
+    this.done = Math.min(this.done, this.count);
     this.place();
     this.settle();
     this.bar.receive(another);
@@ -195,9 +191,15 @@ class Replay extends ReplayPaint {
   }
 
   pause() {
+    this.halt();
+    this.bar.tell();
+  }
+
+  // What goes on by itself ends: playing, and word to the app of a step that is no longer shown.
+  halt() {
     cancelAnimationFrame(this.playing);
+    clearTimeout(this.telling);
     this.playing = 0;
-    this.bar?.tell();
   }
 
   toggle() {

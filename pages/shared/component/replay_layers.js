@@ -1,5 +1,7 @@
-// What rests in a large picture that plays, kept as two layers: the veil, and the wires that carried something. A step
+// What rests in a large picture that plays, kept as layers: the veil, and one for each kind of gradient on the wires. A step
 // changes a box and a few wires of them; all is painted anew only when the reader moves or steps back.
+
+const KINDS = [1, 2, 3]; // of FLOW, from the lowest layer to the highest
 
 class ReplayLayers {
   constructor(replay) {
@@ -30,9 +32,9 @@ class ReplayLayers {
   redraw(look) {
     const { replay } = this;
     const { view, scene } = replay;
-    this.veil ??= document.createElement("canvas").getContext("2d");
-    this.flow ??= document.createElement("canvas").getContext("2d");
-    for (const pen of [this.veil, this.flow]) {
+    this.veil ??= newPen();
+    this.flows ??= KINDS.map(newPen);
+    for (const pen of [this.veil, ...this.flows]) {
       Object.assign(pen.canvas, { width: view.canvas.width, height: view.canvas.height });
       view.turnTo(pen, 0);
     }
@@ -40,7 +42,7 @@ class ReplayLayers {
     const near = seen.near(scene.wires);
     replay.faint(this.veil, near.filter((wire) => replay.states[wire.order] === FLOW.NOTHING));
     replay.veils(this.veil, seen.within(scene));
-    replay.wires(this.flow, near);
+    for (const wire of near) this.wire(wire);
     this.drawn = { ...look, done: replay.done };
   }
 
@@ -53,10 +55,17 @@ class ReplayLayers {
       if (box) this.veil.clearRect(box.x - 1, box.y - 1, box.width + 2, box.height + 2);
       for (const flow of replay.flowsOf(step)) {
         const wire = replay.scene.wires[replay.wireOfEdge[replay.columns.flow_edge[flow]]];
-        if (wire && overlap(wire.bounds, bounds) && replay.states[wire.order] !== FLOW.NOTHING) replay.wire(this.flow, wire, replay.states[wire.order], replay.norms[wire.order]);
+        if (wire && overlap(wire.bounds, bounds)) this.wire(wire);
       }
     }
     drawn.done = replay.done;
+  }
+
+  // On the layer of its kind: whichever comes later, zeros stay below, and what is not finite on top.
+  wire(wire) {
+    const { states, norms } = this.replay;
+    const state = states[wire.order];
+    if (state !== FLOW.NOTHING) this.replay.wire(this.flows[KINDS.indexOf(state)], wire, state, norms[wire.order]);
   }
 
   // While the reader moves, the layers move along.
@@ -67,8 +76,12 @@ class ReplayLayers {
     const [left, top] = view.camera.toScreen(x, y).map((place) => place * view.ratio);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.globalAlpha = 1;
-    for (const { canvas } of [this.veil, this.flow]) context.drawImage(canvas, left, top, canvas.width * grown, canvas.height * grown);
+    for (const { canvas } of [this.veil, ...this.flows]) context.drawImage(canvas, left, top, canvas.width * grown, canvas.height * grown);
   }
+}
+
+function newPen() {
+  return document.createElement("canvas").getContext("2d");
 }
 
 function same(one, other) {

@@ -2,7 +2,6 @@
 
 const MANY_PARTS = 500; // boxes and wires from which on what rests is kept
 const VEIL = 0.66;
-const LAST = [0, 1, 0, 2]; // order of painting, by flow
 const THICK = [1.8, 2.4, 3, 3.7, 4.5]; // of a wire, by step of the scale of norms: colour never stands alone
 
 class ReplayPaint {
@@ -79,10 +78,10 @@ class ReplayPaint {
     }
   }
 
-  // What is not finite comes last: wires share parts of their way.
+  // In the order of FLOW, zeros below, what is not finite on top: wires share parts of their way.
   wires(context, near) {
     const flowed = near.filter((wire) => this.states[wire.order] !== FLOW.NOTHING);
-    flowed.sort((a, b) => LAST[this.states[a.order]] - LAST[this.states[b.order]]);
+    flowed.sort((a, b) => this.states[a.order] - this.states[b.order]);
     for (const wire of flowed) this.wire(context, wire, this.states[wire.order], this.norms[wire.order]);
   }
 
