@@ -26,13 +26,15 @@ def finite_chart(outcome: Checked, theme: Theme, rtol: float) -> go.Figure:
     figure = go.Figure()
     own = [entry for entry in outcome.entries if entry.own_numeric != entry.numeric]
     left = _least([abs(entry.exact) for entry in outcome.entries])
-    low = _least([entry.error for entry in outcome.entries])
     apart = [abs(entry.gradient - entry.own_numeric) for entry in own]
+    errors = [entry.error for entry in outcome.entries]
+    low = _least([*errors, *apart, outcome.tolerance + rtol * left])  # zeros agree: below the dashed line too
     _add(figure, own, apart, (left, low), ("in the model's dtype", "circle-open", MUTED[theme]))
     for verdict, (key, symbol) in VERDICTS.items():
         found = [entry for entry in outcome.entries if entry.verdict == verdict]
-        errors = [entry.error for entry in found]
-        _add(figure, found, errors, (left, low), (verdict, symbol, meaning(key).accent(theme)))
+        _add(
+            figure, found, [entry.error for entry in found], (left, low), (verdict, symbol, meaning(key).accent(theme))
+        )
     sizes = [max(abs(entry.exact), left) for entry in outcome.entries if math.isfinite(entry.exact)] or [left]
     figure.add_scatter(
         x=[min(sizes), max(sizes)],
@@ -43,10 +45,12 @@ def finite_chart(outcome: Checked, theme: Theme, rtol: float) -> go.Figure:
         hoverinfo="skip",
     )
     grid = {"type": "log", "gridcolor": grid_colour(theme), "zeroline": False, "exponentformat": "e"}
-    across, up = sizes, [max(error, low) for error in (*apart, *(entry.error for entry in outcome.entries))]
+    across, up = sizes, [max(error, low) for error in (*apart, *errors)]
     title = "|gradient| in float64 (zeros at the left edge)"
     figure.update_xaxes(title=title, automargin=True, dtick=_decades(across), **grid)
-    figure.update_yaxes(title="|gradient − quotient|", automargin=True, dtick=_decades(up), **grid)
+    figure.update_yaxes(
+        title="|gradient − quotient| (zeros at the lower edge)", automargin=True, dtick=_decades(up), **grid
+    )
     return styled(figure, HEIGHT, theme)
 
 

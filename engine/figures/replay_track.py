@@ -101,7 +101,10 @@ def shades(norms: Sequence[float]) -> tuple[Shade, ...]:
     colours = SEQUENTIAL[1:] if high > low else SEQUENTIAL[3:4]
     width = (high - low) / len(colours)
     tops = [*(2.0 ** (low + width * (number + 1)) for number in range(len(colours) - 1)), max(norms)]
-    return tuple(Shade(*colour, top, format_significant(top)) for colour, top in zip(colours, tops, strict=True))
+    return tuple(
+        Shade(*colour, top, format_significant(top, 3 if 1e-4 <= top < 1e6 else 2))
+        for colour, top in zip(colours, tops, strict=True)
+    )
 
 
 def _step_columns(replay: Replay, tables: dict[str, tuple[str, ...]]) -> dict[str, Array]:

@@ -96,8 +96,10 @@ def hook_changed(call: HookCall) -> bool:
 
 
 def accumulation_words(replay: Replay, one: Accumulation) -> str:
-    """ "added to fc.weight.grad, 3 uses, norm 0.2 → 0.5"."""
+    """ "added to fc.weight.grad, 3 uses, norm 0.2 → 0.5", and how much of what it became is not finite."""
     uses = f", {len(one.contributions)} uses" if len(one.contributions) > 1 else ""
     norms = [format_significant(replay.gradients[at].norm) for at in (one.before, one.after) if at is not None]
+    after = None if one.after is None else replay.gradients[one.after]
+    special = f", {after.non_finite} of {after.numel} not finite" if after is not None and after.non_finite else ""
     verb = "became" if one.before is None else "added to"
-    return f"{verb} {one.leaf}.grad{uses}" + (f", norm {' → '.join(norms)}" if norms else "")
+    return f"{verb} {one.leaf}.grad{uses}" + (f", norm {' → '.join(norms)}" if norms else "") + special

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import torch
-from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
 from engine.gradients.distance import Sums
 from engine.gradients.leaves import backward, leaves_of, wide
@@ -37,10 +36,10 @@ def clip_gradients(spec: ClippingSpec, progress: ProgressSink) -> Clipped:
     other, _ = _by_norm(spec, before, foreach=False)
     return Clipped(
         rows=tuple(_row(name, grad, by_norm, by_value, spec.clip_value) for name, grad in before.items()),
-        total_norm=total,
         total_after_norm=_total(by_norm, spec.norm_type),
         total_after_value=_total(by_value, spec.norm_type),
         coefficient=None if total is None else coefficient(spec.max_norm, total),
+        total_norm=None if total is None else float(total),
         cosine_norm=_cosine(before, by_norm),
         cosine_value=_cosine(before, by_value),
         foreach_difference=_largest_difference(by_norm, other[1]),
@@ -50,10 +49,9 @@ def clip_gradients(spec: ClippingSpec, progress: ProgressSink) -> Clipped:
     )
 
 
-def coefficient(max_norm: float, total: float) -> float:
-    """What clip_grad_norm_ multiplies by; nan passes through."""
-    factor = max_norm / (total + EPSILON)
-    return factor if math.isnan(factor) else min(1.0, factor)
+def coefficient(max_norm: float, total: torch.Tensor) -> float:
+    """What clip_grad_norm_ multiplies by, in the dtype of its total; nan passes through."""
+    return float(torch.clamp(max_norm / (total + EPSILON), max=1.0))
 
 
 def _parameter_gradients(built: Built) -> Gradient:
@@ -83,7 +81,7 @@ def _holders(gradients: Gradient) -> dict[str, torch.Tensor]:
 
 def _by_norm(
     spec: ClippingSpec, gradients: Gradient, foreach: bool | None = None
-) -> tuple[tuple[float | None, Gradient | None], PyTorchSaid | None]:
+) -> tuple[tuple[torch.Tensor | None, Gradient | None], PyTorchSaid | None]:
     holders = _holders(gradients)
     total, error = attempt(
         lambda: clip_grad_norm_(
@@ -94,7 +92,7 @@ def _by_norm(
             foreach=foreach,
         )
     )
-    return (None, None) if total is None else (float(total), _held(holders)), error
+    return (None, None) if total is None else (total, _held(holders)), error
 
 
 def _by_value(spec: ClippingSpec, gradients: Gradient) -> tuple[Gradient | None, PyTorchSaid | None]:
@@ -138,8 +136,8 @@ def _cosine(before: Gradient, after: Gradient | None) -> float | None:
 def _total(gradients: Gradient | None, norm_type: str) -> float | None:
     if not gradients:
         return None
-    norms = torch.stack([torch.linalg.vector_norm(wide(grad), float(norm_type)) for grad in gradients.values()])
-    return float(torch.linalg.vector_norm(norms, float(norm_type)))
+    total, _ = attempt(lambda: get_total_norm(list(gradients.values()), float(norm_type)))  # refuses sparse ones
+    return None if total is None else float(total)
 
 
 def _largest_difference(a: Gradient | None, b: Gradient | None) -> float | None:

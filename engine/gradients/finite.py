@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -25,6 +25,9 @@ SMALLER = 1 / 64
 """The step is shrunk by this to tell a bend of the loss from a gradient that is wrong at any step."""
 SHRUNK = 1 / 8
 """An error that falls below this share of itself with the smaller step comes from the step."""
+
+BLIND = 0.01
+"""Where roundoff is allowed this share of the largest gradient, agreement tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def check_gradients(spec: FiniteDifferenceSpec, progress: ProgressSink) -> Check
         loss=loss,
         eps=spec.eps,
         tolerance=_roundoff(loss or 0.0, spec.eps),
-        notes=_notes(spec.model),
+        notes=(*_blind(spec.eps, _roundoff(loss or 0.0, spec.eps), entries), *_notes(spec.model)),
         error=error or exact_error,
     )
 
@@ -169,6 +172,17 @@ def _verdict(
 
 def _agree(a: float, b: float, rtol: float, atol: float) -> bool:
     return abs(a - b) <= atol + rtol * max(abs(a), abs(b))
+
+
+def _blind(eps: float, tolerance: float, entries: Sequence[CheckedEntry]) -> tuple[str, ...]:
+    """Said where roundoff of the quotient is allowed so much that agreement tells nothing."""
+    largest = max((abs(one.exact) for one in entries if math.isfinite(one.exact)), default=0.0)
+    if tolerance < BLIND * largest or not largest:
+        return ()
+    return (
+        f"eps = {eps:g} can tell little here: rounding alone puts {tolerance:.2g} (estimated) on every quotient, "
+        f"{tolerance / largest:.2g} of the largest gradient checked ({largest:.2g}). Take an eps near 1e-5.",
+    )
 
 
 def _notes(model: ModelSpec) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -43,7 +44,7 @@ class GradientRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gradients(Result, frozen=True, kw_only=True):
-    """Every leaf in forward order; `total_norm` is over parameters, as clip_grad_norm_ takes it; nan with a nan."""
+    """Every leaf in forward order; `total_norm` is over the `trained` ones, in float64; nan where one is not finite."""
 
     rows: tuple[GradientRow, ...]
     loss: float | None
@@ -54,6 +55,11 @@ class Gradients(Result, frozen=True, kw_only=True):
 
     def row(self, name: str) -> GradientRow | None:
         return next((row for row in self.rows if row.name == name), None)
+
+
+def trained(rows: Sequence[GradientRow]) -> tuple[GradientRow, ...]:
+    """What an optimizer would be given: the parameters, or the inputs of a model without any."""
+    return tuple(row for row in rows if row.kind == "parameter") or tuple(row for row in rows if row.kind == "input")
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import nn
 
-from engine.gradients.results import GradientRow, Gradients
+from engine.gradients.results import GradientRow, Gradients, trained
 from engine.gradients.spec import GradientsSpec
 from engine.graph.cut import cut_of
 from engine.graph.leaves import Backward, leaf_table, uses_of
@@ -21,6 +21,7 @@ from engine.pytorch_said import PyTorchSaid
 from engine.recorded import read_coo
 from engine.runner.contract import ProgressSink
 from engine.summarise import summarise
+from engine.summary import TensorSummary
 
 
 def read_gradients(spec: GradientsSpec, progress: ProgressSink) -> Gradients:
@@ -37,18 +38,16 @@ def read_gradients(spec: GradientsSpec, progress: ProgressSink) -> Gradients:
     return Gradients(
         rows=rows,
         loss=None if run.loss is None else _number(run.loss),
-        total_norm=total_norm(row.gradient.norm for row in rows if row.kind == "parameter" and row.gradient)
-        if all(row.gradient is None or not row.gradient.non_finite for row in rows)
-        else math.nan,
+        total_norm=total_norm(one for row in trained(rows) if (one := row.gradient) is not None),
         error=None if run.error is None else PyTorchSaid(run.error.type, run.error.message),
         stage="" if run.error is None else run.error.stage,
         warnings=tuple(dict.fromkeys(f"{warning.category.__name__}: {warning.message}" for warning in caught)),
     )
 
 
-def total_norm(norms: Iterable[float]) -> float:
-    """2-norm of all gradients as one vector, from their own."""
-    return math.sqrt(sum(norm * norm for norm in norms))
+def total_norm(gradients: Iterable[TensorSummary]) -> float:
+    """2-norm of all these as one vector, from their own in float64; nan where one has an element that is not finite."""
+    return math.hypot(*(math.nan if one.non_finite else one.norm for one in gradients))
 
 
 def _number(loss: torch.Tensor) -> float:

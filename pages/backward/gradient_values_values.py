@@ -11,7 +11,7 @@ from engine.figures.heat_map import summary_heat_map
 from engine.figures.histogram import summary_histogram
 from engine.figures.leaf_chart import Series
 from engine.figures.units import format_count, format_shape, format_significant
-from engine.gradients.results import Differences, GradientRow, Gradients
+from engine.gradients.results import Differences, GradientRow, Gradients, trained
 from engine.gradients.spec import DifferenceSpec, GradientsSpec
 from engine.summary import TensorSummary
 from pages.backward.gradient_values_chart import draw_leaf_chart
@@ -63,13 +63,14 @@ def _gradient_words(summary: TensorSummary) -> str:
 
 def value_numbers(outcome: Gradients) -> tuple[KeyNumber, ...]:
     """Total norm, loss, leaves with a gradient, the steepest ratio, elements that are not finite."""
+    over = "over parameters, or over inputs where there are none"
     given = [row.gradient for row in outcome.rows if row.gradient is not None]
-    ratios = [row.ratio for row in outcome.rows if row.ratio is not None and row.kind == "parameter"]
+    ratios = [row.ratio for row in trained(outcome.rows) if row.ratio is not None]
     return (
-        KeyNumber("Total norm", outcome.total_norm, "", "`torch.nn.utils.get_total_norm` of all parameters' `.grad`"),
+        KeyNumber("Total norm", outcome.total_norm, "", f"`get_total_norm` of `.grad.double()` {over}"),
         KeyNumber("Loss", outcome.loss, "", "`loss.item()`"),
         KeyNumber("With .grad", len(given), "count", "`tensor.grad` after `loss.backward()`"),
-        KeyNumber("Largest ratio", max(ratios, default=None), "", "`grad.norm() / weight.norm()` over parameters"),
+        KeyNumber("Largest ratio", max(ratios, default=None), "", f"`grad.norm() / weight.norm()` {over}"),
         KeyNumber("Not finite", sum(one.non_finite for one in given), "count", "`~torch.isfinite(tensor.grad)`"),
     )
 

@@ -27,7 +27,12 @@ def key_numbers(replay: Replay) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("Steps", len(replay.steps), "count", "hooks on every node: a step is one call of one by the engine"),
         KeyNumber("Plain backward", replay.plain_backward_s, "s", plain),
-        KeyNumber("Largest norm", max(norms, default=None), "", "`gradient.norm()` of what steps handed on"),
+        KeyNumber(
+            "Largest norm",
+            max(norms, default=None),
+            "",
+            "`gradient.norm()` of what steps handed on; a `.grad` that sums several can be longer",
+        ),
         KeyNumber("Smallest norm", min(norms, default=None), "", "the same, of gradients that are not all 0"),
         KeyNumber("Not finite", bad, "count", "`gradient.isfinite().all()` of what steps handed on"),
         KeyNumber("With .grad", with_gradient, "count", "`tensor.grad` of parameters and inputs, after the last call"),

@@ -69,7 +69,7 @@ PRESETS = (
         "Sixteen ReLU layers without a residual connection. Predict how much smaller the gradient is at the first "
         "layer than at the last.",
         "More than 1000 times: *Gradient over depth* falls almost straight on its logarithmic axis, because every "
-        "layer takes its share, and in the middle half of the ReLU's units pass nothing on. Pin this run and switch "
+        "layer takes its share, and on average half of the ReLU's units pass nothing on. Pin this run and switch "
         "*residual* on: the dashed line stays, the new one is flat.",
         ModelSpec(architecture=Mlp(layers=16, depth=16, residual=False)),
     ),

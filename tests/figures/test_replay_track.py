@@ -20,7 +20,7 @@ from engine.figures.scene import draw, encode_scene, prepare
 from engine.figures.view import GraphView
 from engine.replay.spec import Step
 from tests.figures.graphs import linear_relu, random_graphs, tied_loop
-from tests.figures.replays import played
+from tests.figures.replays import played, summary
 
 
 def column(track, name):
@@ -114,6 +114,9 @@ def test_accumulation_is_told_with_its_uses_and_norms():
         "became step.weight.grad, 3 uses, norm 6.00",
         "added to step.weight.grad, 3 uses, norm 6.00 → 12.0",
     ]
+    spoilt = (*replay.gradients[:-1], summary([3.0, math.nan, math.inf]))
+    last = [note for note in told(replay_track(msgspec.structs.replace(replay, gradients=spoilt)), "note") if note][-1]
+    assert last == "added to step.weight.grad, 3 uses, norm 6.00 → 3.00, 2 of 3 not finite"
 
 
 @given(st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=30))

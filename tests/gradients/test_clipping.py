@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 import torch
 
@@ -94,3 +95,22 @@ def test_the_leaves_of_an_expression_are_clipped_and_a_failed_backward_has_none(
     failed = clipped(model=ModelSpec(grad_mode="detach"))
     assert failed.error is not None
     assert failed.rows == ()
+
+
+@pytest.mark.parametrize("norm_type", ["1", "2", "inf"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_totals_are_what_get_total_norm_gives_in_the_models_dtype(dtype, norm_type):
+    model = msgspec.structs.replace(MODEL, dtype=dtype)
+    grads = {name: grad for name, grad in by_autograd(model).items() if grad is not None}
+    holders = [torch.zeros_like(grad) for grad in grads.values()]
+    found = clipped(model=model, norm_type=norm_type, max_norm=0.7, clip_value=0.05)
+    for clip, total in (("norm", found.total_after_norm), ("value", found.total_after_value)):
+        for holder, grad in zip(holders, grads.values(), strict=True):
+            holder.grad = grad.clone()
+        if clip == "norm":
+            before = torch.nn.utils.clip_grad_norm_(holders, 0.7, norm_type=float(norm_type))
+            assert found.total_norm == before.item()
+            assert found.coefficient == min(1.0, (0.7 / (before + 1e-6)).item())
+        else:
+            torch.nn.utils.clip_grad_value_(holders, 0.05)
+        assert total == torch.nn.utils.get_total_norm([one.grad for one in holders], float(norm_type)).item()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine import run
+from engine.figures.finite_chart import finite_chart
 from engine.gradients.finite import SMALLER, _verdict
-from engine.gradients.results import Checked
+from engine.gradients.results import Checked, CheckedEntry
 from engine.gradients.spec import FiniteDifferenceSpec
 from engine.models.spec import Chain, Expression, Gpt, Mlp, ModelSpec, ResNet
 from tests.models.families import NETWORKS, SOUND_EXPRESSIONS, one_of_each_class
@@ -113,3 +116,49 @@ def test_a_moved_element_is_put_back_to_the_bit():
     first = model.moved(_Place("head.weight", (1, 2), "random", ""), 1e-3)
     assert first != model.loss()
     assert all(torch.equal(before[name], tensor) for name, tensor in model.built.model.state_dict().items())
+
+
+def test_an_eps_that_leaves_no_digits_is_named():
+    model = ModelSpec(architecture=Expression(name="grad_of_grad"))
+    assert not any("eps" in note for note in checked(model).notes)
+    found = checked(model, log10_eps=-12)
+    (note,) = [note for note in found.notes if "eps = 1e-12" in note]
+    assert found.tolerance >= 0.01 * max(abs(entry.exact) for entry in found.entries)
+    assert "1e-5" in note
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 1e-9, 1.0, 3e4]), st.sampled_from([0.0, 1e-13, 1e-6, 2.0])), min_size=1),
+    st.sampled_from([0.0, 1e-12, 1e-4, 1.0]),
+)
+def test_marks_lie_on_the_side_of_the_line_that_their_verdict_says(found, rtol):
+    tolerance = 1.4e-9
+    entries = tuple(entry_of(exact, error, tolerance + rtol * exact) for exact, error in found)
+    outcome = Checked(entries=entries, unchecked=0, forwards=0, loss=1.0, eps=1e-5, tolerance=tolerance)
+    figure = finite_chart(outcome, "light", rtol)
+    for trace in figure.data:
+        for x, y in zip(trace.x, trace.y, strict=True):
+            assert y > 0
+            if trace.name == "agrees":
+                assert y <= (tolerance + rtol * x) * (1 + 1e-9)
+            elif trace.name == "differs":
+                assert y > tolerance
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert "zeros at" in axis.title.text
+
+
+def entry_of(exact: float, error: float, allowed: float) -> CheckedEntry:
+    off = exact + error
+    return CheckedEntry(
+        name="x",
+        index=(0,),
+        chosen="random",
+        part="",
+        gradient=exact,
+        exact=exact,
+        numeric=off,
+        own_numeric=off,
+        one_sided=0.0,
+        verdict="agrees" if abs(exact - off) <= allowed else "differs",
+    )

@@ -25,6 +25,7 @@ from engine.models.spec import (
     ResNet,
     TwoTower,
 )
+from pages.backward.gradient_values_values import value_numbers
 from tests.gradients.references import by_autograd, by_func
 from tests.models.families import NETWORKS, RAISING, SOUND_EXPRESSIONS, one_of_each_class
 
@@ -150,3 +151,11 @@ def test_infinite_gradients_are_counted():
     (row,) = [row for row in found.rows if row.kind == "input"]
     assert row.gradient.nans + row.gradient.infinities >= 1
     assert math.isnan(found.total_norm)
+
+
+def test_without_parameters_the_total_is_over_the_inputs():
+    """(a * (a + 7)).sum() at a = 3: 2 a + 7 = 13, and 13 / 3 of its leaf."""
+    found = gradients(ModelSpec(architecture=Expression(name="shared_leaf")))
+    assert found.total_norm == 13
+    ratio = next(number for number in value_numbers(found) if number.label == "Largest ratio")
+    assert ratio.value == pytest.approx(13 / 3)
