@@ -64,8 +64,8 @@ def _array(matrix: np.ndarray[Any, Any]) -> Array:
 
 
 def _worst(found: list[Pair], spec: CustomFunctionSpec) -> Worst | None:
-    """The entry with the largest difference - tolerance; one that is not finite before all others."""
-    best: tuple[float, Worst] | None = None
+    """The entry furthest outside of its tolerance, one that is not finite first; else the largest difference."""
+    best: tuple[tuple[float, float], Worst] | None = None
     for pair in found:
         if not pair.analytical.size:
             continue
@@ -73,10 +73,12 @@ def _worst(found: list[Pair], spec: CustomFunctionSpec) -> Worst | None:
         tolerance = spec.atol + spec.rtol * np.abs(pair.numerical)
         with np.errstate(invalid="ignore"):
             excess = np.nan_to_num(difference - tolerance, nan=np.inf, posinf=np.inf)
-        row, column = (int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
-        if best is None or excess[row, column] > best[0]:
-            at = (row, column)
-            best = float(excess[at]), Worst(
+        ranked = excess if excess.max() > 0 else difference
+        row, column = (int(i) for i in np.unravel_index(int(ranked.argmax()), ranked.shape))
+        at = (row, column)
+        rank = max(float(excess[at]), 0.0), float(difference[at])
+        if best is None or rank > best[0]:
+            best = rank, Worst(
                 output=pair.output, input=pair.input, row=row, column=column,
                 analytical=float(pair.analytical[at]), numerical=float(pair.numerical[at]),
                 difference=float(difference[at]), tolerance=float(tolerance[at]),

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from engine.custom_function import jacobians
+from engine.custom_function import jacobians, slopes
 from engine.custom_function.building import Made, Tensors, make_inputs
 from engine.custom_function.jacobians import Pair
 from engine.custom_function.spec import CustomFunctionSpec
 from engine.pytorch_said import PyTorchSaid, attempt
 
-KINK_STEP = 1e-4
 SAFE_EPS, SAFE_ATOL, SAFE_RTOL = 1e-6, 1e-5, 1e-3
 """gradcheck's defaults, made for float64."""
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -34,25 +32,8 @@ def overlaps(tensor: torch.Tensor) -> bool:
 def repeat_difference(made: Made, inputs: Tensors) -> float:
     """Largest difference between the Jacobians of two backward passes over the same inputs."""
     first, second = (jacobians.analytical(made.call, inputs) for _ in range(2))
-    return max((float(np.abs(first[key] - second[key]).max(initial=0.0)) for key in first), default=0.0)
-
-
-def linearity(made: Made, inputs: Tensors, factor: float) -> float:
-    """Largest difference between backward(factor * g) and factor * backward(g), relative to the larger of them."""
-    leaves = [one for one in inputs if one.requires_grad]
-
-    def grads(scale: float) -> list[torch.Tensor | None]:
-        torch.manual_seed(0)
-        used = [one for one in made.call(*inputs) if one.requires_grad]
-        seeds = [torch.full_like(one, scale, requires_grad=False) for one in used]
-        return list(torch.autograd.grad(used, leaves, seeds, allow_unused=True))
-
-    worst = 0.0
-    for large, one in zip(grads(factor), grads(1.0), strict=True):
-        if large is not None and one is not None and one.numel():
-            scale = max(float(large.abs().max()), float((factor * one).abs().max()), 1e-300)
-            worst = max(worst, float((large - factor * one).abs().max()) / scale)
-    return worst
+    apart = [np.abs(np.nan_to_num(first[key]) - np.nan_to_num(second[key])) for key in first]
+    return max((float(one.max(initial=0.0)) for one in apart), default=0.0)
 
 
 def differentiated_twice(made: Made, inputs: Tensors) -> PyTorchSaid | None:
@@ -83,37 +64,64 @@ class Settled:
 
 def settle(spec: CustomFunctionSpec, made: Made) -> Settled:
     """Both Jacobians once more in float64 (complex128) with eps 1e-6."""
-    inputs = make_inputs(spec, "complex128" if spec.dtype == "complex128" else "float64")
+    inputs = wide_inputs(spec)
     found = jacobians.pairs(made.call, inputs, SAFE_EPS)
     return Settled(inputs, found, [pair.outside(SAFE_ATOL, SAFE_RTOL) for pair in found])
 
 
-def not_finite(settled: Settled) -> set[tuple[int, int]]:
-    """(input, column) of mismatches where backward or the differences are NaN or infinite."""
-    return {
+def wide_inputs(spec: CustomFunctionSpec) -> Tensors:
+    return make_inputs(spec, "complex128" if spec.dtype == "complex128" else "float64")
+
+
+def refine(made: Made, settled: Settled, masks: list[Mask] | None = None) -> tuple[Settled, list[jacobians.Matrix]]:
+    """The columns of `masks` (of the mismatches) by the step at which each entry has settled, and what stays open.
+
+    For functions that change within eps; an entry that is not finite is left as it is.
+    """
+    pairs = [Pair(pair.output, pair.input, pair.analytical, pair.numerical.copy()) for pair in settled.pairs]
+    errors = [np.zeros_like(pair.numerical) for pair in pairs]
+    for one, column in columns_of(settled.pairs, settled.outside if masks is None else masks):
+        found = slopes.settled_slopes(made.call, settled.inputs, one, column)
+        for pair, error in zip(pairs, errors, strict=True):
+            if pair.input == one:
+                new = found[pair.output]
+                finite = np.isfinite(new.slopes) & np.isfinite(pair.numerical[:, column])
+                pair.numerical[finite, column] = new.slopes[finite]
+                error[finite, column] = new.error[finite]
+    return Settled(settled.inputs, pairs, [pair.outside(SAFE_ATOL, SAFE_RTOL) for pair in pairs]), errors
+
+
+def columns_of(pairs: list[Pair], masks: list[Mask]) -> list[tuple[int, int]]:
+    """(input, column) with an entry in a mask, each once, in order."""
+    found = [
         (pair.input, int(column))
-        for pair, mask in zip(settled.pairs, settled.outside, strict=True)
-        for column in np.flatnonzero((mask & ~np.isfinite(pair.analytical + pair.numerical)).any(axis=0))
-    }
+        for pair, mask in zip(pairs, masks, strict=True)
+        for column in np.flatnonzero(np.any(mask, axis=0))
+    ]
+    return sorted(set(found))
+
+
+def not_finite(settled: Settled) -> set[tuple[int, int]]:
+    """(input, column) of mismatches where the differences are NaN or infinite."""
+    masks = [mask & ~np.isfinite(p.numerical) for p, mask in zip(settled.pairs, settled.outside, strict=True)]
+    return set(columns_of(settled.pairs, masks))
+
+
+def backward_not_finite(settled: Settled) -> set[tuple[int, int]]:
+    """(input, column) of mismatches where backward is NaN or infinite and the differences are finite."""
+    masks = [
+        mask & np.isfinite(p.numerical) & ~np.isfinite(p.analytical)
+        for p, mask in zip(settled.pairs, settled.outside, strict=True)
+    ]
+    return set(columns_of(settled.pairs, masks))
 
 
 def kinks(made: Made, settled: Settled) -> set[tuple[int, int]]:
     """(input, column) of mismatches where left and right differences stay apart however small the step."""
-    columns = {
-        (pair.input, int(column))
-        for pair, mask in zip(settled.pairs, settled.outside, strict=True)
-        if not settled.inputs[pair.input].is_complex()
-        for column in np.flatnonzero(np.any(mask, axis=0))
-    }
-    return {place for place in columns if is_kink(made.call, settled.inputs, *place)}
-
-
-def is_kink(call: Callable[..., Tensors], inputs: Tensors, one: int, column: int) -> bool:
-    """Left and right differences meet as the step shrinks where a function is smooth; at a jump they grow."""
-    coarse, size = jacobians.one_sided(call, inputs, one, column, KINK_STEP)
-    fine, finer_size = jacobians.one_sided(call, inputs, one, column, KINK_STEP / 10)
-    jumps = size > SAFE_ATOL and finer_size > 5 * size
-    return jumps or (coarse > SAFE_ATOL + SAFE_RTOL * size and fine > 0.5 * coarse)
+    columns = [
+        place for place in columns_of(settled.pairs, settled.outside) if not settled.inputs[place[0]].is_complex()
+    ]
+    return {place for place in columns if slopes.is_kink(made.call, settled.inputs, *place)}
 
 
 def without(settled: Settled, places: set[tuple[int, int]]) -> list[Mask]:
@@ -154,18 +162,21 @@ def numeric_is_right(settled: Settled, formula: dict[tuple[int, int], jacobians.
     )
 
 
-def ratio_words(settled: Settled, left: list[Mask]) -> str:
-    """How backward relates to the differences at the mismatches: a constant factor, flipped signs, a range."""
+def ratio_words(settled: Settled, left: list[Mask], floor: float = SAFE_ATOL) -> str:
+    """How backward relates to the differences at the mismatches: a constant factor, flipped signs, a range.
+
+    Entries whose differences are at most `floor` count as 0.
+    """
     ours = np.concatenate([pair.analytical[mask] for pair, mask in zip(settled.pairs, left, strict=True)])
     true = np.concatenate([pair.numerical[mask] for pair, mask in zip(settled.pairs, left, strict=True)])
-    nonzero = np.abs(true) > SAFE_ATOL
+    nonzero = np.abs(true) > floor
     if not nonzero.any():
         return f"analytical is {_range(ours)} where numerical is 0"
     ratios = ours[nonzero] / true[nonzero]
     if any(one.is_complex() for one in settled.inputs) and (words := _conjugate_words(settled, left)):
         return words
     if np.ptp(ratios) <= SAFE_RTOL * np.abs(ratios).max():
-        everywhere = _everywhere(settled, left)
+        everywhere = _everywhere(settled, left, floor)
         return f"analytical is {_short(float(ratios.mean()))}x numerical {everywhere}"
     return f"analytical is between {_short(float(ratios.min()))}x and {_short(float(ratios.max()))}x numerical"
 
@@ -184,13 +195,12 @@ def _conjugate_words(settled: Settled, left: list[Mask]) -> str:
     )
 
 
-def _everywhere(settled: Settled, left: list[Mask]) -> str:
+def _everywhere(settled: Settled, left: list[Mask], floor: float) -> str:
     """ "everywhere", or at how many of the entries that are not 0."""
-    nonzero = sum(int((np.abs(pair.numerical) > SAFE_ATOL).sum()) for pair in settled.pairs)
-    wrong = sum(
-        int((mask & (np.abs(pair.numerical) > SAFE_ATOL)).sum()) for pair, mask in zip(settled.pairs, left, strict=True)
-    )
-    return "everywhere" if wrong >= nonzero else f"at {wrong} of {nonzero} entries that are not 0"
+    nonzero = [np.abs(pair.numerical) > floor for pair in settled.pairs]
+    wrong = sum(int((mask & one).sum()) for one, mask in zip(nonzero, left, strict=True))
+    count = sum(int(one.sum()) for one in nonzero)
+    return "everywhere" if wrong >= count else f"at {wrong} of {count} entries that are not 0"
 
 
 def _short(value: float) -> str:

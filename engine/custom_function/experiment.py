@@ -39,7 +39,7 @@ def check_function(spec: CustomFunctionSpec, progress: ProgressSink) -> CheckedF
         progress("orders", 0.6)
         orders = check_orders(spec, made, check) if usable else ()
         progress("verdict", 0.8)
-        verdict = reach_verdict(spec, made, call, check)
+        verdict = reach_verdict(spec, made, call, check, orders)
         lifetime = observe_lifetime(spec, made) if call.forward_error is None else Lifetime()
     return CheckedFunction(
         inputs=tuple(array_of(one) for one in make_inputs(spec)),

@@ -109,6 +109,15 @@ def _moved(
         memory[index] = before
 
 
+def central(call: Callable[..., Tensors], inputs: Tensors, one: int, column: int, step: float) -> Values:
+    """Central differences of every output by one real element (real or imaginary part) of an input."""
+    parts = 2 if inputs[one].is_complex() else 1
+    index = np.unravel_index(column // parts, tuple(inputs[one].shape))
+    move = step * 1j if column % parts else step
+    up, down = _moved(call, inputs, one, tuple(int(i) for i in index), move)
+    return [(a - b) / (2 * step) for a, b in zip(up, down, strict=True)]
+
+
 def one_sided(call: Callable[..., Tensors], inputs: Tensors, one: int, column: int, step: float) -> tuple[float, float]:
     """How far left and right differences of all outputs by one real element are apart, and the larger of them."""
     index = np.unravel_index(column, tuple(inputs[one].shape))

@@ -13,9 +13,13 @@ VerdictKind = Literal[
     "right",
     "nothing checked",
     "not linear in grad_output",
+    "not multiplied by grad_output",
+    "not decided",
+    "input not checked",
     "once differentiable",
     "precision",
     "not finite",
+    "backward not finite",
     "kink",
     "non-deterministic",
     "overlapping memory",
@@ -115,7 +119,7 @@ class JacobianPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worst(msgspec.Struct, frozen=True, kw_only=True):
-    """The entry that is furthest outside of its tolerance, or nearest to it where all are inside."""
+    """The entry furthest outside of its tolerance; where all are inside, the one with the largest difference."""
 
     output: int
     input: int

@@ -110,6 +110,12 @@ class CustomFunctionSpec(Spec[CheckedFunction], frozen=True, kw_only=True):
         return self.function == TYPED and any("z" in names for names in map(names_in, self.trees.values()))
 
     @property
+    def leaves_z_out(self) -> bool:
+        """Whether forward reads z and a typed backward gives it no gradient."""
+        trees = self.trees if self.function == TYPED else {}
+        return "backward" in trees and "backward_z" not in trees and "z" in names_in(trees["forward"])
+
+    @property
     def trees(self) -> dict[str, Tree]:
         """The typed texts as read: forward, and backward and backward_z where they are not empty.
 

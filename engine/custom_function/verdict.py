@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from engine.custom_function import evidence
-from engine.custom_function.building import Made, Tensors, make_inputs
-from engine.custom_function.results import Call, Gradcheck, Step, Verdict, VerdictKind
+from engine.custom_function import evidence, scaling
+from engine.custom_function.building import Made, Tensors, input_names, make_inputs
+from engine.custom_function.passing import passed
+from engine.custom_function.results import Call, Gradcheck, OrderCheck, Verdict
 from engine.custom_function.spec import CustomFunctionSpec
-from engine.custom_function.verdict_words import REMEDIES, refusal_kind
-
-ROUNDING = 1e-4
-"""Relative difference of backward(100 g) from 100 backward(g) that float32 rounding never reaches."""
-LARGE = 100.0
+from engine.custom_function.trace import Trace, elements
+from engine.custom_function.verdict_words import refusal_kind
 
 
-class Trace:
-    """The decision so far; `decide` ends it."""
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-
-    def note(self, test: str, outcome: str) -> None:
-        self.steps.append(Step(test, outcome))
-
-    def decide(self, kind: VerdictKind, test: str, outcome: str, sentence: str) -> Verdict:
-        steps = (*self.steps, Step(test, outcome, True))
-        return Verdict(kind=kind, sentence=sentence, remedy=REMEDIES[kind], steps=steps)
-
-
-def reach_verdict(spec: CustomFunctionSpec, made: Made, call: Call, check: Gradcheck) -> Verdict:
+def reach_verdict(
+    spec: CustomFunctionSpec, made: Made, call: Call, check: Gradcheck, orders: tuple[OrderCheck, ...] = ()
+) -> Verdict:
     """The verdict on a Function with the tests that led to it."""
     trace, inputs = Trace(), make_inputs(spec)
     early = _before_numbers(trace, made, call, inputs)
@@ -35,8 +21,13 @@ def reach_verdict(spec: CustomFunctionSpec, made: Made, call: Call, check: Gradc
         return early
     trace.note("Does gradcheck pass?", "yes" if check.passed else _first_line(check))
     if check.passed:
-        return _passed(trace, made, inputs)
-    return _memory_or_chance(trace, spec, made, inputs) or _precision(trace, spec, made) or _values(trace, spec, made)
+        return passed(trace, spec, made, inputs, orders)
+    return (
+        _memory_or_chance(trace, spec, made, inputs)
+        or _not_multiplied(trace, made, inputs)
+        or _not_about_values(trace, check)
+        or _compared(trace, spec, made)
+    )
 
 
 def _first_line(check: Gradcheck) -> str:
@@ -67,28 +58,6 @@ def _before_numbers(trace: Trace, made: Made, call: Call, inputs: Tensors) -> Ve
     return None
 
 
-def _passed(trace: Trace, made: Made, inputs: Tensors) -> Verdict:
-    off = evidence.linearity(made, inputs, LARGE)
-    question = "Is backward linear: backward(100 g) = 100 backward(g)?"
-    if off > ROUNDING:
-        words = (
-            f"gradcheck passes, but backward(100 g) is up to {off:.0%} away from 100 backward(g). gradcheck sends in "
-            "ones and zeros only, so it never sees what larger gradients meet."
-        )
-        return trace.decide("not linear in grad_output", question, f"no: off by {off:.0%}", words)
-    trace.note(question, "yes")
-    question = "May backward be differentiated?"
-    said = evidence.differentiated_twice(made, inputs)
-    if said is not None and "once_differentiable" in said.message:
-        words = (
-            "The first derivative is right; a second one is refused, as the Function declares. Only a full backward() "
-            "raises: torch.autograd.grad of a single input gives zeros or None, and gradgradcheck a mismatch."
-        )
-        return trace.decide("once differentiable", question, f"no: {said.message[:160]}", words)
-    trace.note(question, "yes" if said is None else f"no: {said.type}: {said.message[:160]}")
-    return trace.decide("right", "Is a reason left to doubt it?", "no", "Backward is the derivative at these points.")
-
-
 def _memory_or_chance(trace: Trace, spec: CustomFunctionSpec, made: Made, inputs: Tensors) -> Verdict | None:
     question = "Do two elements of an input share memory?"
     if any(evidence.overlaps(one) for one in inputs if one.requires_grad):
@@ -109,8 +78,33 @@ def _memory_or_chance(trace: Trace, spec: CustomFunctionSpec, made: Made, inputs
     return None
 
 
-def _precision(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict | None:
-    """Whether it is gone with float64 and gradcheck's own eps and tolerances."""
+def _not_multiplied(trace: Trace, made: Made, inputs: Tensors) -> Verdict | None:
+    question = "Does backward give 0 for a gradient of 0?"
+    constant = scaling.constant_part(made, inputs)
+    if not constant:
+        trace.note(question, "yes")
+        return None
+    words = (
+        f"backward(0) is up to {constant:.3g}, and every derivative gives 0 there: a part of backward is not "
+        "multiplied by grad_output."
+    )
+    return trace.decide("not multiplied by grad_output", question, f"no: up to {constant:.3g}", words)
+
+
+def _not_about_values(trace: Trace, check: Gradcheck) -> Verdict | None:
+    """A refusal of gradcheck with Jacobians that agree is no matter of precision: its own words stand."""
+    question = "Do entries of the two Jacobians differ?"
+    if check.mismatches or check.error is None or check.error.message.startswith("Jacobian mismatch"):
+        trace.note(question, f"yes, {check.mismatches} of {check.entries}" if check.mismatches else "by its own sample")
+        return None
+    words = (
+        f"The Jacobians agree, and gradcheck refuses for another reason: {check.error.message.splitlines()[0][:240]}"
+    )
+    return trace.decide("refused", question, "no", words)
+
+
+def _compared(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict:
+    """Whether it is gone with float64 and gradcheck's own eps and tolerances, or with steps that suit forward."""
     question = "Is it gone in float64 with eps=1e-6, atol=1e-5, rtol=1e-3?"
     again = evidence.settle(spec, made)
     if not again.mismatches:
@@ -120,33 +114,41 @@ def _precision(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict | 
         words = f"The differences are not exact enough, backward is not wrong: {blame}."
         return trace.decide("precision", question, "yes", words)
     trace.note(question, f"no: {again.mismatches} entries differ still")
-    return None
+    question = "Is it gone with steps down to 5e-10?"
+    refined, _ = evidence.refine(made, again)
+    if not refined.mismatches:
+        words = "Forward changes within eps=1e-6: smaller steps agree with backward, which is not wrong."
+        return trace.decide("precision", question, "yes", words)
+    trace.note(question, f"no: {refined.mismatches} entries differ still")
+    return _values(trace, spec, made, refined)
 
 
-def _values(trace: Trace, spec: CustomFunctionSpec, made: Made) -> Verdict:
+def _values(trace: Trace, spec: CustomFunctionSpec, made: Made, settled: evidence.Settled) -> Verdict:
     """Kink, declared clip or surrogate, or a wrong formula, from Jacobians in float64."""
-    settled = evidence.settle(spec, made)
     bad = evidence.not_finite(settled)
-    question = "Are both Jacobians finite?"
+    question = "Are the differences finite?"
     if bad and not any(mask.any() for mask in evidence.without(settled, bad)):
-        words = "Every mismatch is an entry that is NaN or infinite in one of the two: there is nothing to compare."
+        words = "At every mismatch the differences are NaN or infinite: there is nothing to compare backward with."
         return trace.decide("not finite", question, "no, at all mismatches", words)
-    trace.note(question, f"not in the columns of {_elements(len(bad))}, left out now" if bad else "yes")
+    trace.note(question, f"not in the columns of {elements(len(bad))}, left out now" if bad else "yes")
     found = evidence.kinks(made, settled) - bad
+    burst = evidence.backward_not_finite(settled) - found - bad
+    if burst:
+        words = (
+            f"At {elements(len(burst))} backward gives NaN or infinity, where forward is smooth and the differences "
+            "are finite."
+        )
+        return trace.decide("backward not finite", "Is backward finite there?", f"no, at {elements(len(burst))}", words)
     left = evidence.without(settled, found | bad)
     question = "Do one-sided differences stay apart at the mismatches?"
     if not any(mask.any() for mask in left):
         words = (
-            f"At {_elements(len(found))} the function has a kink or a jump: there is no derivative for backward to "
+            f"At {elements(len(found))} the function has a kink or a jump: there is no derivative for backward to "
             "agree with, and a central difference takes the mean of both sides."
         )
-        return trace.decide("kink", question, f"yes, at all of them ({_elements(len(found))})", words)
-    trace.note(question, f"at {_elements(len(found))}, which are left out now" if found else "no")
-    return _declared(trace, spec, made, settled, left) or _wrong(trace, made, settled, left)
-
-
-def _elements(count: int) -> str:
-    return f"{count} element{'s' * (count != 1)}"
+        return trace.decide("kink", question, f"yes, at all of them ({elements(len(found))})", words)
+    trace.note(question, f"at {elements(len(found))}, which are left out now" if found else "no")
+    return _declared(trace, spec, made, settled, left) or _wrong(trace, spec, made, settled, left)
 
 
 def _declared(
@@ -174,11 +176,22 @@ def _declared(
     return None
 
 
-def _wrong(trace: Trace, made: Made, settled: evidence.Settled, left: list[evidence.Mask]) -> Verdict:
+def _wrong(
+    trace: Trace, spec: CustomFunctionSpec, made: Made, settled: evidence.Settled, left: list[evidence.Mask]
+) -> Verdict:
     formula = evidence.formula_jacobians(made, settled)
     if formula is not None:
         agrees = evidence.numeric_is_right(settled, formula, left)
         trace.note("Does autograd of the same formula side with the differences?", "yes" if agrees else "no")
-    words = evidence.ratio_words(settled, left)
+    words = f"{_whose(spec, settled, left)}{evidence.ratio_words(settled, left)}"
     question = "How do the two relate where they differ?"
     return trace.decide("wrong formula", question, words, f"{words[0].upper()}{words[1:]}.")
+
+
+def _whose(spec: CustomFunctionSpec, settled: evidence.Settled, left: list[evidence.Mask]) -> str:
+    """Which inputs have the wrong gradient, where there are several."""
+    names = input_names(spec)
+    if len({pair.input for pair in settled.pairs}) < 2:
+        return ""
+    wrong = sorted({pair.input for pair, mask in zip(settled.pairs, left, strict=True) if mask.any()})
+    return f"in the gradient of {' and '.join(names[one] for one in wrong)}, "

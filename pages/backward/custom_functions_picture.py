@@ -19,9 +19,13 @@ ICONS: dict[VerdictKind, str] = {
     "right": "check_circle",
     "nothing checked": "help",
     "not linear in grad_output": "warning",
+    "not multiplied by grad_output": "cancel",
+    "not decided": "help",
+    "input not checked": "visibility_off",
     "once differentiable": "looks_one",
     "precision": "straighten",
     "not finite": "all_inclusive",
+    "backward not finite": "cancel",
     "kink": "change_history",
     "non-deterministic": "casino",
     "overlapping memory": "layers",
@@ -37,7 +41,11 @@ SAVED_ON_CTX = (
     "It keeps tensors as attributes of ctx: what gradcheck does not see is under *ctx and slots*. A write into one "
     "of them goes unnoticed, and an output kept there keeps itself alive."
 )
-WRONG = ("wrong formula", "wrong shape", "wrong count", "not tracked", "refused")
+TRANSPOSED = "Rows are outputs here; the matrices that gradcheck prints are the transpose: their rows are inputs."
+WRONG = (
+    "wrong formula", "wrong shape", "wrong count", "not tracked", "refused", "not multiplied by grad_output",
+    "backward not finite",
+)  # fmt: skip
 
 
 def draw_verdict(spec: CustomFunctionSpec, found: CheckedFunction) -> None:
@@ -101,4 +109,4 @@ def draw_jacobians(spec: CustomFunctionSpec, found: CheckedFunction, place: str)
     for number, (column, figure) in enumerate(zip(st.columns(3), figures, strict=True)):
         column.plotly_chart(figure, key=f"function.jacobian.{place}.{number}", width="stretch", theme=None)
     if found.check.worst is not None:
-        st.caption(literal(worst_words(spec, found, found.check.worst)))
+        st.caption(literal(worst_words(spec, found, found.check.worst)) + f" {TRANSPOSED}")

@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
-from engine.custom_function import evidence
+from engine.custom_function import evidence, scaling, slopes
 from engine.custom_function.building import make, make_inputs
 from engine.custom_function.catalogue import TYPED
 from engine.custom_function.results import VerdictKind
 from engine.custom_function.spec import CustomFunctionSpec
 from engine.custom_function.verdict_words import REMEDIES
+from engine.figures.arrays import array
 from engine.pytorch_said import attempt
 from tests.custom_function.checking import at, check, checked
 
 SILU = {"function": TYPED, "forward": "x * sigmoid(x)"}
+TYPED_CASES = [
+    ("x**2", "2*x", (2.0,), "not multiplied by grad_output"),
+    ("x", "1", (2.0,), "not multiplied by grad_output"),
+    ("x**2", "g*2*x + 0.00001", (2.0,), "not multiplied by grad_output"),
+    ("x**2", "2*x", (-1.0, 0.0, 2.0), "not multiplied by grad_output"),
+    ("x**2", "2*g*x + 1", (-1.0, 0.0, 2.0), "not multiplied by grad_output"),
+    ("x**2", "abs(g)*2*x", (-1.0, 0.5, 2.0), "not linear in grad_output"),
+    ("x**2", "relu(g)*2*x", (-1.0, 0.5, 2.0), "not linear in grad_output"),
+    ("x**2", "where(abs(g) < 0.1, 0*g, g)*2*x", (-1.0, 0.5), "not linear in grad_output"),
+    ("abs(x)", "", (-1.0, 0.0, 2.0), "kink"),
+    ("abs(x)", "g*sign(x)", (-1.0, 0.5, 2.0), "right"),
+    ("sqrt(abs(x))", "g*0.5*sign(x)/sqrt(abs(x))", (-1.0, 0.0, 2.0), "kink"),
+    ("heaviside(x, 0.5)", "0*g", (0.0,), "kink"),
+    *(
+        (f, b.replace("g", factor), (-1.0, 0.0, 2.0), kind)
+        for f, b in (("tanh(100000*x)", "g*100000*(1 - y**2)"), ("sin(1000000*x)", "g*1000000*cos(1000000*x)"))
+        for factor, kind in (("g", "precision"), ("2*g", "wrong formula"))
+    ),
+    ("where(x == 0, 1, sin(x)/x)", "g*(x*cos(x) - sin(x))/x**2", (-1.0, 0.0, 2.0), "backward not finite"),
+    ("x**2", "g*nan", (-1.0, 0.5), "backward not finite"),
+    ("x**2", "g*nan", (2.0,), "backward not finite"),
+    ("sigmoid(50*x)", "g*y*(1 - y)", (-3.0, 0.5, 3.0), "not decided"),
+    ("1e-7*x", "-1e-7*g", (-1.0, 0.5), "not decided"),
+    ("1e-7*x", "1e-7*g", (-1.0, 0.5), "right"),
+    ("x**2", "2*g*x*1.0005", (-1.0, 0.0, 2.0), "right"),
+    ("x*z", "g*z", (-1.0, 0.5), "input not checked"),
+    ("1/0 + x", "g", (1.0,), "not finite"),
+]
+
+
+def own(forward, backward, points):
+    return {"function": TYPED, "forward": forward, "backward": backward, "inputs": "own points", "points": points}
+
+
 CASES = [
     ({}, "intended clip"),
     ({"clip": 0.5}, "right"),
@@ -50,9 +86,10 @@ CASES = [
     ({**SILU, "backward": "g * (y + sigmoid(x) * (1 - y))"}, "right"),
     ({**SILU, "backward": "g * sigmoid(x)"}, "wrong formula"),
     ({**SILU, "backward": "-g * (y + sigmoid(x) * (1 - y))"}, "wrong formula"),
-    ({"function": TYPED, "forward": "abs(x)", "backward": "g * sign(x)", "inputs": "at a kink"}, "right"),
+    ({"function": TYPED, "forward": "abs(x)", "backward": "g * sign(x)", "inputs": "at a kink"}, "kink"),
     ({"function": TYPED, "forward": "relu(x)", "backward": "g * (x >= 0)", "inputs": "at a kink"}, "kink"),
     ({"function": TYPED, "forward": "log(x)", "backward": "", "inputs": "at a kink"}, "not finite"),
+    *((own(*typed), kind) for *typed, kind in TYPED_CASES),
     ({"function": TYPED, "forward": "matmul(x, 2)", "backward": "g"}, "refused"),
     ({"function": TYPED, "forward": "softmax(x, dim=0)", "backward": "y * (g - sum(g * y))"}, "right"),
 ]
@@ -118,5 +155,63 @@ def test_gradcheck_itself_refuses_stride_0_only():
 def test_linearity_is_the_clamp_of_the_product():
     # backward(100) = 1 instead of 25 at 0: 96 % less
     spec = CustomFunctionSpec(function="SafeSigmoid", inputs="own points", points=(0.0,))
-    assert evidence.linearity(make(spec), make_inputs(spec), 100.0) == pytest.approx(0.96)
-    assert evidence.linearity(make(CustomFunctionSpec()), make_inputs(CustomFunctionSpec()), 100.0) < 1e-12
+    assert scaling.linearity(make(spec), make_inputs(spec), 100.0) == pytest.approx(0.96)
+    assert scaling.linearity(make(CustomFunctionSpec()), make_inputs(CustomFunctionSpec()), 100.0) < 1e-12
+
+
+def test_a_distance_that_gradcheck_allows_is_told():
+    exact, within = (check(**own("x**2", text, (-1.0, 2.0))).verdict for text in ("2*g*x", "2*g*x*1.0005"))
+    assert exact.sentence == "Backward is the derivative at these points."
+    assert "within rtol" in within.sentence
+    assert "0.0005 off" in within.sentence
+
+
+def test_below_atol_the_ratio_is_told():
+    assert "0.02x numerical" in check(**own("sigmoid(50*x)", "g*y*(1 - y)", (0.3, 0.5))).verdict.sentence
+    assert "-1x numerical everywhere" in check(**own("1e-7*x", "-1e-7*g", (-1.0, 0.5))).verdict.sentence
+
+
+@pytest.mark.parametrize("forward", ["tanh(100000*x)", "sin(1000000*x)"])
+def test_a_factor_is_named_for_a_function_faster_than_eps(forward):
+    slope = "100000*(1 - y**2)" if "tanh" in forward else "1000000*cos(1000000*x)"
+    assert "2x numerical" in check(**own(forward, f"2*g*{slope}", (0.0, 1e-6))).verdict.sentence
+
+
+def test_the_input_with_the_wrong_gradient_is_named():
+    fields = own("x*z", "g*z", (-1.0, 0.5))
+    assert check(**fields, backward_z="g*x").verdict.kind == "right"
+    wrong = check(**fields, backward_z="2*g*x").verdict.sentence
+    assert wrong == "In the gradient of z, analytical is 2x numerical at 2 of 4 entries that are not 0."
+    assert "z gets none" in check(**fields).verdict.sentence
+
+
+def test_first_order_only_is_said():
+    assert "First order only" in check(**own("x**3", "g*3*detach(x)**2", (-1.0, 0.5))).verdict.sentence
+    assert "order" not in check(**own("x**3", "g*3*x**2", (-1.0, 0.5))).verdict.sentence
+
+
+def test_the_worst_entry_is_the_largest_difference_where_none_is_outside():
+    found = check(**own("x**3", "g*3*x**2", (-1.0, 0.5, 20.0))).check
+    apart = [np.abs(array(p.analytical) - array(p.numerical)).max() for p in found.pairs]
+    assert found.worst.difference == max(apart) > 0
+
+
+@pytest.mark.parametrize(
+    ("forward", "point", "kink"),
+    [
+        ("abs(x)", 0.0, True),
+        ("0.001*abs(x) + 100*x**2", 0.0, True),
+        ("relu(x - 3)", 3.0, True),
+        ("round(x)", 0.5, True),
+        ("x**2", 1e6, False),
+        ("tanh(100000*x)", 0.0, False),
+        ("cos(1000000*x)", 0.0, False),
+        ("exp(x)", 20.0, False),
+        ("0*x + 1", 0.3, False),
+        ("1e-7*x", 0.3, False),
+        ("tanh(100000*x)", 1e-5, False),
+    ],
+)
+def test_kinks_are_told_from_fast_smooth_functions(forward, point, kink):
+    spec = CustomFunctionSpec(**own(forward, "", (point,)))
+    assert slopes.is_kink(make(spec).call, make_inputs(spec), 0, 0) is kink
