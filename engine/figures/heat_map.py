@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -36,19 +37,23 @@ def heat_map(
     columns: Sequence[str] = (),
     marked: Sequence[tuple[int, int]] = (),
     note: str = "",
+    limits: float | None = None,
+    digits: int | None = None,
 ) -> go.Figure:
     """The matrix with its first row on top; `diverging` for signed values, else magnitudes from 0.
 
     Complex values are drawn by magnitude. `rows` and `columns` name indices, `marked` cells (row, column) get a frame.
     Zeros are flat grey, NaN and infinite cells carry the colour and cross of non-finite. A side over LARGEST_SIDE is
     drawn as blocks, each by its element of largest magnitude, which the title then says. `note` follows it, small.
+    `limits`: the magnitude at the ends of the colours, so that maps side by side share a scale (default: the largest here).
+    `digits` of printed values: 3, of complex ones and in over six columns 2.
     """
     matrix = as_matrix(np.asarray(values))
     signed = diverging and not np.iscomplexobj(matrix)
     drawn = reduce(matrix)
     figure = go.Figure()
     if matrix.size:
-        _add_cells(figure, drawn, signed, theme, (rows, columns))
+        _add_cells(figure, drawn, signed, theme, (rows, columns), limits, digits)
         _add_crosses(figure, drawn, theme)
         _add_marked(figure, drawn, marked, theme)
     else:
@@ -57,11 +62,17 @@ def heat_map(
     return _laid_out(figure, drawn, (title, note), theme)
 
 
-def summary_heat_map(summary: TensorSummary, theme: Theme, *, title: str) -> go.Figure:
+def summary_heat_map(summary: TensorSummary, theme: Theme, *, title: str, limits: float | None = None) -> go.Figure:
     """The heat map of a summarised tensor: its values, or of a large one the largest magnitudes of its blocks."""
     by_blocks = summary.values is None and summary.block_map is not None
     note = "largest magnitude of each block" if by_blocks else ""
-    return heat_map(summary_map(summary), theme, title=title, diverging=is_signed(summary), note=note)
+    return heat_map(summary_map(summary), theme, title=title, diverging=is_signed(summary), note=note, limits=limits)
+
+
+def shared_limits(summaries: Sequence[TensorSummary]) -> float | None:
+    """`limits` for maps of several tensors side by side: the largest finite magnitude drawn; None without one."""
+    drawn = [np.abs(np.asarray(summary_map(one))) for one in summaries]
+    return max((float(one[np.isfinite(one)].max()) for one in drawn if np.isfinite(one).any()), default=0.0) or None
 
 
 def diverging_scale(theme: Theme) -> list[tuple[float, str]]:
@@ -106,15 +117,17 @@ def _add_cells(
     signed: bool,
     theme: Theme,
     names: tuple[Sequence[str], Sequence[str]],
+    limits: float | None,
+    digits: int | None,
 ) -> None:
     """Three layers of one grid: values, zeros and non-finite ones, so that each has its own colour."""
     shown = drawn.values.real if signed else np.abs(drawn.values)
     finite, zero = np.isfinite(shown), drawn.values == 0
     largest = float(np.abs(shown[finite]).max()) if finite.any() else 0.0
     words = _hover_words(drawn, names)
-    text = _printed(drawn)
+    text = _printed(drawn, digits)
     layers: tuple[tuple[NDArray[np.bool_], dict[str, Any]], ...] = (
-        (finite & ~zero, _value_layer(signed, largest, theme)),
+        (finite & ~zero, _value_layer(signed, limits or largest, theme)),
         (zero, _flat(mix(SURFACE[theme], LINE[theme], 0.16))),
         (~finite, _flat(mix(SURFACE[theme], meaning("non_finite").accent(theme), 0.75))),
     )
@@ -134,9 +147,24 @@ def _add_cells(
 
 def _value_layer(signed: bool, largest: float, theme: Theme) -> dict[str, Any]:
     limit = largest if 0 < largest < np.inf else 1.0
-    bar = {"thickness": 10, "outlinewidth": 0, "tickformat": ".2~g", "nticks": 5}
+    ticks = _scale_ticks(limit, signed)
+    bar = {"thickness": 10, "outlinewidth": 0, "tickvals": ticks, "ticktext": [_tick_text(one) for one in ticks]}
     scale = diverging_scale(theme) if signed else sequential_scale(theme)
     return {"colorscale": scale, "zmin": -limit if signed else 0.0, "zmax": limit, "colorbar": bar, "showscale": True}
+
+
+def _scale_ticks(limit: float, signed: bool) -> list[float]:
+    """Round values, 0 among them: one to three to either side."""
+    rough = limit / (3 if signed else 5)
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * unit for factor in (1.0, 2.0, 2.5, 5.0, 10.0, 20.0) if factor * unit >= rough * (1 - 1e-9))
+    most = math.floor(limit / step + 1e-9)
+    return [step * place for place in range(-most if signed else 0, most + 1)]
+
+
+def _tick_text(value: float) -> str:
+    small = value and not 1e-4 <= abs(value) < 1e6
+    return f"{value:.3g}".replace("-", MINUS) if small else f"{value:.6g}".replace("-", MINUS)
 
 
 def _flat(colour: str) -> dict[str, Any]:
@@ -167,10 +195,10 @@ def _told(value: Any) -> str:
     return f"non-finite: {value_text(number)}"
 
 
-def _printed(drawn: Reduced) -> NDArray[Any] | None:
+def _printed(drawn: Reduced, digits: int | None) -> NDArray[Any] | None:
     if max(drawn.values.shape) > PRINTED_SIDE:
         return None
-    digits = 2 if drawn.values.shape[1] > 6 or np.iscomplexobj(drawn.values) else 3
+    digits = digits or (2 if drawn.values.shape[1] > 6 or np.iscomplexobj(drawn.values) else 3)
     return np.array([[value_text(value.item(), digits) for value in row] for row in drawn.values], dtype=object)
 
 
@@ -232,4 +260,4 @@ def figure_title(title: str, note: str, theme: Theme) -> dict[str, Any]:
     return {"text": text, "font": font, "pad": {"t": 14, "l": 4}, **place}
 
 
-__all__ = ["figure_title", "heat_map", "label_text", "summary_heat_map", "summary_map"]
+__all__ = ["figure_title", "heat_map", "label_text", "shared_limits", "summary_heat_map", "summary_map"]

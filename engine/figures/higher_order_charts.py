@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from engine.figures.arrays import array
 from engine.figures.chart_style import grid_colour, styled
@@ -17,6 +18,8 @@ from engine.figures.units import MINUS, format_bytes, format_significant, format
 from engine.higher_order.results import Curvature, Derivatives, Growth, Products
 
 CURVES_HEIGHT, SMALL_HEIGHT, CHART_HEIGHT = 430, 300, 380
+POLES, CLIPPED_FROM = 0.02, 1000.0
+"""Share of the values at either end that may be a pole's, and how many times the rest's range makes them one."""
 TITLES = ("f", "f′", "f″", "f‴", "f⁗")
 CLAIMED_MEMORY = 0.9
 CLAIMED_TIMES = (3.0, 5.0)
@@ -55,8 +58,32 @@ def derivative_chart(found: Derivatives, at: float, theme: Theme) -> go.Figure:
             )
     figure.add_vline(x=at, line={"color": MUTED[theme], "width": 1, "dash": "dash"})
     _mark_point(figure, found, at, theme)
-    _axes(figure, theme, "x", "")
+    limits = curve_limits(found)
+    _axes(figure, theme, "x", "" if limits is None else f"clipped: values reach {_reach(found)}")
+    figure.update_yaxes(range=limits)
     return styled(figure, CURVES_HEIGHT, theme, hovermode="closest")
+
+
+def curve_limits(found: Derivatives) -> tuple[float, float] | None:
+    """Ends of the value axis that hold all but the poles of the curves; None where every value can be shown."""
+    values = _finite(found)
+    if not values.size:
+        return None
+    low, high = np.quantile(values, (POLES, 1 - POLES))
+    room = float(high - low)
+    if float(values.max() - values.min()) <= CLIPPED_FROM * room or not room:
+        return None
+    shown = [one.value for one in found.orders if one.value is not None and abs(one.value) <= 10 * room]
+    return min([float(low), *shown]) - 0.1 * room, max([float(high), *shown]) + 0.1 * room
+
+
+def _finite(found: Derivatives) -> NDArray[np.float64]:
+    values = np.concatenate([array(one.autograd).ravel() for one in found.curves] or [np.empty(0)]).astype(np.float64)
+    return values[np.isfinite(values)]
+
+
+def _reach(found: Derivatives) -> str:
+    return format_significant(float(np.abs(_finite(found)).max()))
 
 
 def _mark_point(figure: go.Figure, found: Derivatives, at: float, theme: Theme) -> None:

@@ -35,8 +35,15 @@ def lines_svg(
     x_title: str,
     log_x: bool = False,
     log_y: bool = False,
+    limits: tuple[float, float] | None = None,
 ) -> str:
-    """The lines with their legend above and both axes labelled in the values' own numbers."""
+    """The lines with their legend above and both axes labelled in the values' own numbers.
+
+    `limits` of the vertical axis: points beyond leave a gap, and the title of the horizontal axis says so.
+    """
+    if limits is not None:
+        lines = [_within(line, limits) for line in lines]
+        x_title += f" (clipped to {format_significant(limits[0])} … {format_significant(limits[1])})"
     across = _Axis([v for line in lines for v in line.x], log_x, LEFT, WIDTH - RIGHT)
     up = _Axis([v for line in lines for v in line.y], log_y, HEIGHT - BOTTOM, TOP)
     body = [_text(LEFT, 26, title, TEXT[theme], 16, weight=700)]
@@ -58,6 +65,10 @@ def lines_svg(
             "</svg>",
         ]
     )
+
+
+def _within(line: Line, limits: tuple[float, float]) -> Line:
+    return msgspec.structs.replace(line, y=[y if limits[0] <= y <= limits[1] else math.nan for y in line.y])
 
 
 class _Axis:

@@ -59,7 +59,7 @@ def ratio_chart(comparison: Comparison, theme: Theme = "light", *, order: Sequen
     figure.update_yaxes(
         tickvals=list(range(len(comparison.ratios))),
         ticktext=[
-            _row_title(ratio, _ratio_colour(ratio, place, theme))
+            _row_title(ratio, verdict(ratio) + doubt(comparison, ratio), _ratio_colour(ratio, place, theme))
             for place, ratio in zip(places, comparison.ratios, strict=True)
         ],
         range=[len(comparison.ratios) - 0.4, -0.5],
@@ -71,8 +71,19 @@ def ratio_chart(comparison: Comparison, theme: Theme = "light", *, order: Sequen
     return styled(figure, 110 + ROW_PIXELS * len(comparison.ratios), theme)
 
 
-def _row_title(ratio: Ratio, colour: str) -> str:
-    return f'{escape(ratio.name)}<br><span style="color:{colour}">{escape(verdict(ratio))}</span>'
+def doubt(comparison: Comparison, ratio: Ratio) -> str:
+    """Why no difference is shown although the band leaves 1 out, as ": ..."; "" where nothing needs saying."""
+    if ratio.shows_a_difference or ratio.low <= 1 <= ratio.high:
+        return ""
+    if not ratio.is_by_chance:
+        return ": nearer to 1 than 2 %"
+    samples = comparison.paired_ratios(ratio.name)
+    others = sum((sample > 1) != (ratio.ratio > 1) for sample in samples)
+    return f": {others} of {len(samples)} rounds {'disagrees' if others == 1 else 'disagree'}"
+
+
+def _row_title(ratio: Ratio, words: str, colour: str) -> str:
+    return f'{escape(ratio.name)}<br><span style="color:{colour}">{escape(words)}</span>'
 
 
 def _ratio_colour(ratio: Ratio, place: int, theme: Theme) -> str:

@@ -192,7 +192,9 @@ class _Over(NamedTuple):
 def _over(spec: DerivativeSpec) -> _Over:
     at_once = is_elementwise(spec.tree)
     low, high = min(-spec.span, spec.x), max(spec.span, spec.x)
-    return _Over(torch.linspace(low, high, POINTS if at_once else FEW_POINTS, dtype=torch.float64), at_once)
+    x = torch.linspace(low, high, POINTS if at_once else FEW_POINTS, dtype=torch.float64)
+    x[x.abs() <= 1e-12 * max(-low, high)] = 0.0  # rounding leaves 1e-16 in the middle, where a pole reaches 1e33
+    return _Over(x, at_once)
 
 
 def _curves(spec: DerivativeSpec) -> tuple[Tensor, tuple[Curve, ...], PyTorchSaid | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from engine.figures.heat_map import summary_heat_map
+from engine.figures.heat_map import shared_limits, summary_heat_map
 from engine.figures.leaf_chart import Series
 from engine.figures.units import format_significant
 from engine.gradients.results import Clipped, ClippedRow
@@ -83,12 +83,13 @@ def _draw_leaf(row: ClippedRow) -> None:
         ("clip_grad_norm_", row.after_norm, row.cosine_norm),
         ("clip_grad_value_", row.after_value, row.cosine_value),
     )
+    limits = shared_limits([summary for _, summary, _ in sides if summary is not None])
     for column, (label, summary, cosine) in zip(st.columns(3, gap="small"), sides, strict=True):
         with column:
             if summary is None:
                 st.info(f"{label}: PyTorch refused", icon=":material/block:")
                 continue
-            figure = summary_heat_map(summary, theme, title=label)
+            figure = summary_heat_map(summary, theme, title=label, limits=limits)
             st.plotly_chart(figure, key=f"gradients.map.{label}", config={"displayModeBar": False})
             turned = "" if label == "before" else f", cosine to before {cosine_words(cosine)}"
             st.caption(f"norm {format_significant(summary.norm)}{turned}")

@@ -14,6 +14,13 @@ from pages.backward.higher_order_numbers import numbers_of
 from pages.shared.key_numbers import draw_key_numbers
 
 CODE_HEIGHT = 360
+ROW_PIXELS = 62
+COLUMNS = {
+    "situation": st.column_config.TextColumn(width=190),
+    "article": st.column_config.TextColumn(width=110),
+    "corrected": st.column_config.TextColumn(width=130),
+    "why": st.column_config.TextColumn(width=430),
+}
 
 
 def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, Article] | None) -> None:
@@ -32,7 +39,9 @@ def draw_article(spec: ArticleSpec, found: Article, before: tuple[ArticleSpec, A
     draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
     every, gradients = st.tabs(["Every situation", "The gradients here"], key="article.details", on_change="rerun")
     if every.open:
-        every.dataframe(situation_rows(found), hide_index=True, width="stretch")
+        shown = brief_rows(found)
+        every.dataframe(shown, hide_index=True, width="stretch", row_height=ROW_PIXELS, column_config=COLUMNS)
+        every.caption("Choose a situation on the left for PyTorch's words in full; the CSV holds them all.")
     if gradients.open:
         gradients.code("\n".join(one.strides), language=None)
         gradients.caption("`view(-1)` needs strides that one step can walk; `reshape(-1)` copies where they are not.")
@@ -45,6 +54,14 @@ def _draw_outcome(error: PyTorchSaid | None, distance: float | None) -> None:
     elif distance is not None:
         off = format_significant(distance)
         st.success(f"Right: off the full Hessian @ v by {off} at most", icon=":material/check:")
+
+
+def brief_rows(found: Article) -> pd.DataFrame:
+    """The same for the screen: of an exception its type alone, so that the reason stands beside it."""
+    rows = situation_rows(found)
+    for name in ("article", "corrected"):
+        rows[name] = [words.partition(": ")[0] for words in rows[name]]
+    return rows
 
 
 def situation_rows(found: Article) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from engine.higher_order.spec import (
     ProductSpec,
     RulingSpec,
 )
+from engine.runner.contract import field_ranges
 from pages.shared.choice import draw_choice
 from pages.shared.fields import LONGEST_TEXT, SEPARATORS, common_arguments, draw_field, field_default, field_value
 
@@ -79,6 +80,10 @@ def _draw(kind: type[AnySpec], name: str) -> None:
         _draw_expression(kind, key)
     elif name == "point":
         st.text_input(LABELS[name], value="", placeholder="from the seed", **common_arguments(key, POINT_HELP))
+    elif name == "situation":
+        options = field_ranges(kind)[name].choices
+        chosen = options.index(field_default(kind, name))
+        st.radio("situation", options, index=chosen, **common_arguments(key, ""))
     else:
         draw_field(kind, name, key, label=LABELS.get(name), reason=_reason(kind, name))
 

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.higher_order_charts import convergence_chart, spectrum_chart
-from engine.figures.units import format_significant
+from engine.figures.higher_order_words import eigenvalue_words
 from engine.higher_order.results import Curvature
 from engine.higher_order.spec import CurvatureSpec
 from pages.backward.higher_order_numbers import numbers_of
@@ -21,7 +21,8 @@ HOW_TO_READ = (
     "the eigenvector whose eigenvalue has the largest magnitude, and v · Hv is that eigenvalue. H is never made; each "
     "step is one `autograd.grad` through the gradient's graph. Every step shrinks the vector's error by "
     "|second largest / largest|, the dotted line; the eigenvalue's error shrinks by its square, so it is right first. "
-    "2 / the largest eigenvalue is the step at which gradient descent on this quadratic part would diverge."
+    "Where no eigenvalue is negative, 2 / the largest is the step at which gradient descent on this quadratic part "
+    "starts to diverge; along a negative one it diverges with every step."
 )
 
 
@@ -29,7 +30,8 @@ def draw_curvature(spec: CurvatureSpec, found: Curvature, before: tuple[Curvatur
     """Convergence, spectrum, numbers, and every step."""
     if found.error is not None:
         draw_said("PyTorch stopped the iteration", found.error)
-    _draw_sentence(found)
+    if words := eigenvalue_words(found, spec.dtype):
+        st.markdown(words)
     left, right = st.columns(2, gap="medium")
     with left:
         st.plotly_chart(convergence_chart(found, shown_theme()), key="curvature.chart", config=CHART)
@@ -44,18 +46,6 @@ def draw_curvature(spec: CurvatureSpec, found: Curvature, before: tuple[Curvatur
         if tab.open:
             with tab:
                 show(found)
-
-
-def _draw_sentence(found: Curvature) -> None:
-    value = found.eigenvalue
-    if value is None:
-        return
-    if value == 0:
-        st.markdown("Hv is exactly 0: this function is flat to second order along v.")
-        return
-    words = "converged" if found.converged else "not converged yet: the two largest may be close, or of opposite sign"
-    step = f"; gradient descent is stable below a step of **{format_significant(2 / value)}**" if value > 0 else ""
-    st.markdown(f"Largest in magnitude: **{format_significant(value, 5)}**, {words}{step}.")
 
 
 def step_rows(found: Curvature) -> pd.DataFrame:

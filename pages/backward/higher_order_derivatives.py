@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import msgspec
 import pandas as pd
@@ -10,6 +11,7 @@ import streamlit as st
 
 from engine import run
 from engine.figures.higher_order_charts import TITLES, derivative_chart, node_chart
+from engine.figures.higher_order_words import agreement_words, doubt_words
 from engine.figures.index import index_of
 from engine.figures.reveal import toggled
 from engine.figures.scene import Scene, draw, encode_scene, prepare
@@ -38,6 +40,7 @@ HOW_TO_READ = (
     "the formula is known, else nested `torch.func.jvp`, which records no graph. The curves always use "
     "`create_graph=True` and zero where there is no path; the point and the table use the arguments chosen on the left."
 )
+NUMBERS = ("autograd", "by hand", "nested jvp", "differences (estimated)")
 WORDS = {"None": "None", "error": "raises", "not reached": "not reached"}
 
 
@@ -46,11 +49,18 @@ def draw_derivatives(
 ) -> None:
     """Curves and node counts, or the graph of one order; numbers; the orders one by one."""
     _draw_stop(found)
+    if told := [words for one in found.orders if (words := doubt_words(one, TITLES[one.order], spec.dtype))]:
+        st.warning("\n\n".join(told[-2:]), icon=":material/rule:")
     if found.orders:
         _draw_picture(spec, found)
     draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
     tabs = st.tabs(TABS, key="higher.details", on_change="rerun")
-    for tab, show in zip(tabs, (_draw_orders, _draw_settings, _draw_explanation), strict=True):
+    draws: tuple[Callable[[Derivatives], None], ...] = (
+        partial(_draw_orders, dtype=spec.dtype),
+        _draw_settings,
+        _draw_explanation,
+    )
+    for tab, show in zip(tabs, draws, strict=True):
         if tab.open:
             with tab:
                 show(found)
@@ -133,8 +143,8 @@ def picture(spec: DerivativeSpec, order: int, opened: tuple[str, ...] | None = N
     return scene, encode_scene(scene, index)
 
 
-def order_rows(found: Derivatives) -> pd.DataFrame:
-    """One row per order: autograd's value, the second methods, and what was recorded."""
+def order_rows(found: Derivatives, dtype: str) -> pd.DataFrame:
+    """One row per order: autograd's value, the second methods and whether they agree, and what was recorded."""
     return pd.DataFrame(
         {
             "order": [TITLES[one.order] for one in found.orders],
@@ -142,6 +152,7 @@ def order_rows(found: Derivatives) -> pd.DataFrame:
             "by hand": [_by_hand(one) for one in found.orders],
             "nested jvp": [_number(one.forward_mode) for one in found.orders],
             "differences (estimated)": [_number(one.finite_difference) for one in found.orders],
+            "methods": [agreement_words(one, dtype) for one in found.orders],
             "nodes": [one.nodes for one in found.orders],
             "grad_fn": [one.grad_fn or "none" for one in found.orders],
             "formula": [one.closed_form_text for one in found.orders],
@@ -161,8 +172,9 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}".replace("-", MINUS)
 
 
-def _draw_orders(found: Derivatives) -> None:
-    st.dataframe(order_rows(found), hide_index=True, width="stretch")
+def _draw_orders(found: Derivatives, dtype: str) -> None:
+    right = {name: st.column_config.TextColumn(alignment="right") for name in NUMBERS}
+    st.dataframe(order_rows(found, dtype), hide_index=True, width="stretch", column_config=right)
     last = found.orders[-1] if found.orders else None
     if last is not None and last.closed_form_text and last.closed_form is None:
         st.caption("x is at a kink: there is no derivative, and PyTorch returns one of its subgradients.")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from engine.figures.arrays import array
-from engine.figures.higher_order_charts import TITLES
+from engine.figures.higher_order_charts import TITLES, curve_limits
 from engine.figures.lines_svg import Line, lines_svg
 from engine.figures.matrix_svg import matrix_svg
 from engine.figures.palette import Theme
@@ -59,7 +59,7 @@ def _drawn(draw: Drawing, theme: Theme) -> Callable[[], str]:
 def rows_of(spec: AnySpec, found: Any) -> pd.DataFrame:
     """The table of a section; of a matrix its entries."""
     if isinstance(spec, DerivativeSpec):
-        return order_rows(found)
+        return order_rows(found, spec.dtype)
     if isinstance(spec, MatrixSpec):
         return pd.DataFrame(array(found.matrix)) if found.matrix is not None else matrix_rows(found)
     if isinstance(spec, ProductSpec):
@@ -98,7 +98,7 @@ def _graph(spec: DerivativeSpec, order: int) -> Drawing:
 def _curves(spec: DerivativeSpec, found: Derivatives, theme: Theme) -> str:
     x = array(found.x).tolist()
     lines = [Line(TITLES[one.order], x, array(one.autograd).tolist(), one.order) for one in found.curves]
-    return lines_svg(lines, theme, title=f"Derivatives of {spec.text}", x_title="x")
+    return lines_svg(lines, theme, title=f"Derivatives of {spec.text}", x_title="x", limits=curve_limits(found))
 
 
 def _product_drawings(found: Products) -> dict[str, Drawing]:

@@ -55,7 +55,7 @@ def matrix_figure(spec: MatrixSpec, found: Matrix, pattern: bool, theme: Theme) 
     rows = columns if is_hessian else tuple(f"f[{place}]" for place in range(values.shape[0]))
     title = f"{spec.matrix} of {spec.function if spec.function != 'typed' else spec.expression}"
     drawn = (values != 0).astype(np.float64) if pattern else values
-    return heat_map(drawn, theme, title=title, diverging=not pattern, rows=rows, columns=columns)
+    return heat_map(drawn, theme, title=title, diverging=not pattern, rows=rows, columns=columns, digits=3)
 
 
 def way_rows(found: Matrix) -> pd.DataFrame:

@@ -6,9 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.higher_order_charts import CLAIMED_MEMORY, CLAIMED_TIMES, growth_chart, savings
+from engine.figures.higher_order_words import powers
 from engine.figures.timing_chart import ratio_chart
 from engine.figures.units import format_bytes, format_count, format_significant, format_time
-from engine.higher_order.results import Product, Products
+from engine.higher_order.results import Growth, Product, Products
 from engine.higher_order.spec import ProductSpec
 from pages.backward.higher_order_numbers import numbers_of
 from pages.shared.key_numbers import draw_key_numbers
@@ -59,14 +60,25 @@ def _draw_growth(found: Products) -> None:
 
 
 def predicted(found: Products) -> str:
-    """What the fitted powers say of an n ten times as large; "" without a fit."""
-    parts = [
-        f"{one.name} about **{format_bytes(one.peak_bytes[-1] * 10**one.bytes_exponent)}** and "
-        f"**{format_time(one.seconds[-1] * 10**one.seconds_exponent)}**"
+    """What the fitted powers say of an n ten times as large, seconds from the least to the greatest; "" without."""
+    told = [
+        f"{one.name} about **{format_bytes(one.peak_bytes[-1] * 10**one.bytes_exponent)}** and {_seconds(one, ends)}"
         for one in found.growth
-        if one.bytes_exponent is not None and one.seconds_exponent is not None
+        if one.bytes_exponent is not None and (ends := powers(one)) is not None
     ]
-    return f"At n = {format_count(10 * found.n)} (estimated from the fits): {'; '.join(parts)}." if parts else ""
+    if not told:
+        return ""
+    parts = "; ".join(told)
+    return (
+        f"At n = {format_count(10 * found.n)} (estimated from the fits): {parts}. The seconds are uncertain: "
+        f"the first is by the power fitted to all sizes or to the two largest, whichever is less, the second by the "
+        f"other. While the fixed cost of a call dominates, no small n foretells a large one."
+    )
+
+
+def _seconds(one: Growth, ends: tuple[float, float]) -> str:
+    least, most = (format_time(one.seconds[-1] * 10**power) for power in ends)
+    return f"**{least}**" if least == most else f"**{least}** to **{most}**"
 
 
 def claim_rows(found: Products) -> pd.DataFrame:

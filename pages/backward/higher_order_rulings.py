@@ -19,25 +19,26 @@ SETTING = {
 
 
 def draw_rulings(spec: RulingSpec, found: Rulings, before: tuple[RulingSpec, Rulings] | None) -> None:
-    """One row per call with its outcome and the reason, then the numbers."""
+    """The numbers, then two cards a row: every call with its outcome and the reason."""
     st.caption(SETTING[spec.topic])
-    for number, one in enumerate(found.rulings):
-        with st.container(border=True, key=f"ruling.{number}"):
-            _draw_ruling(one)
     draw_key_numbers(numbers_of(spec, found), numbers_of(*before) if before else None)
+    for first in range(0, len(found.rulings), 2):
+        for place, column in enumerate(st.columns(2, gap="small"), first):
+            if place < len(found.rulings):
+                with column.container(border=True, key=f"ruling.{place}", height="stretch", gap="xsmall"):
+                    _draw_ruling(found.rulings[place])
 
 
 def _draw_ruling(one: Ruling) -> None:
-    call, outcome = st.columns([2, 3], gap="medium", vertical_alignment="center")
-    call.code(one.code, language="python", wrap_lines=True)
+    st.code(one.code, language="python", wrap_lines=True)
     if one.error is None:
-        outcome.markdown(f":material/arrow_forward: **`{one.value}`**")
+        st.markdown(f":material/arrow_forward: **`{one.value}`**")
     else:
-        outcome.markdown(f":material/block: **{one.error.type}**")
-        outcome.text(one.error.message)
+        st.markdown(f":material/block: **{one.error.type}**")
+        st.text(one.error.message)
     for text in one.warnings:
-        outcome.warning(text.partition(". ")[0] + ".", icon=":material/warning:")
-    outcome.caption(one.why)
+        st.warning(text.partition(". ")[0] + ".", icon=":material/warning:")
+    st.caption(one.why)
 
 
 def ruling_rows(found: Rulings) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.figures.arrays import array, as_matrix, summary_map
-from engine.figures.heat_map import diverging_scale, heat_map, label_text, summary_heat_map, value_text
+from engine.figures.heat_map import diverging_scale, heat_map, label_text, shared_limits, summary_heat_map, value_text
 from engine.figures.histogram import histogram, summary_histogram
 from engine.figures.palette import SURFACE, contrast, meaning, mix
 from engine.figures.reduced import LARGEST_SIDE, reduce
@@ -168,3 +168,24 @@ def test_a_histogram_of_odd_values_is_drawn(values):
     finite = [value for value in values if np.isfinite(value)]
     assert sum(sum(trace.y) for trace in figure.data) == len(finite)
     figure.to_json()
+
+
+@pytest.mark.parametrize("limit", [1e-9, 0.3, 1.0, 7.0, 2831.9, 4e7])
+@pytest.mark.parametrize("diverging", [True, False])
+def test_maps_side_by_side_share_a_scale_with_round_ticks(limit, diverging):
+    few, many = (
+        layers(heat_map(np.array([[one, -one]]), "light", title="w", diverging=diverging, limits=limit))[0]
+        for one in (limit / 100, limit)
+    )
+    assert (few.zmin, few.zmax) == (many.zmin, many.zmax) == (-limit if diverging else 0.0, limit)
+    ticks = [float(text.replace("−", "-")) for text in many.colorbar.ticktext]
+    assert 3 <= len(ticks) <= 7
+    assert 0.0 in ticks
+    assert ticks == pytest.approx(list(many.colorbar.tickvals))
+    assert max(ticks) <= limit * (1 + 1e-9)
+
+
+def test_the_shared_limit_is_the_largest_finite_magnitude():
+    drawn = [summary(values=Array("float64", (1, 2), np.array(row).tobytes())) for row in ([1.0, -4.0], [np.nan, 2.0])]
+    assert shared_limits(drawn) == 4.0
+    assert shared_limits([]) is None

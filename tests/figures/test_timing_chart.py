@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.figures.axis import MOST_TICKS, nice_ticks
 from engine.figures.palette import MUTED
-from engine.figures.timing_chart import NO_DIFFERENCE, colour_of, format_size, ratio_chart, sweep_chart, verdict
+from engine.figures.timing_chart import NO_DIFFERENCE, colour_of, doubt, format_size, ratio_chart, sweep_chart, verdict
 from engine.timing.band import ratios_to_first
 from engine.timing.crossover import find_crossovers
 from engine.timing.spec import Comparison, Ratio, Series
@@ -64,6 +65,24 @@ def test_the_verdict_is_in_words():
     assert verdict(Ratio("b", "view", 21.34, 20.0, 22.0)) == "21.3× slower than view"
     assert verdict(Ratio("b", "view", 0.5, 0.4, 0.6)) == "2.00× faster than view"
     assert verdict(Ratio("b", "view", 1.2, 0.9, 1.4)) == NO_DIFFERENCE
+
+
+def test_a_band_beside_one_without_a_difference_says_why():
+    def told(*times: float) -> str:
+        samples = ((1.0,) * 9, times)
+        found = comparison(a=1.0, b=2.0)
+        found = msgspec.structs.replace(
+            found, cpu_s=samples, wall_s=samples, ratios=ratios_to_first(("a", "b"), samples)
+        )
+        words = doubt(found, found.ratios[0])
+        assert words in ratio_chart(found).layout.yaxis.ticktext[0]
+        return words
+
+    assert told(*(1.5,) * 8, 0.9) == ": 1 of 9 rounds disagrees"
+    assert told(*(0.5,) * 8, 1.1) == ": 1 of 9 rounds disagrees"
+    assert told(*(1.01,) * 9) == ": nearer to 1 than 2 %"
+    assert told(*(1.5,) * 9) == ""
+    assert told(*(1.5,) * 5, *(0.5,) * 4) == ""
 
 
 def test_names_are_escaped():

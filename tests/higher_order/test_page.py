@@ -11,6 +11,7 @@ from engine.figures.lines_svg import Line, lines_svg
 from engine.figures.matrix_svg import matrix_svg
 from engine.figures.palette import Theme
 from engine.figures.reveal import toggled
+from engine.figures.units import MINUS
 from engine.figures.view import GraphView
 from engine.higher_order.spec import CurvatureSpec, DerivativeSpec, MatrixSpec
 from pages.backward.higher_order_controls import KINDS, VISIBLE, parse_numbers
@@ -55,8 +56,38 @@ def test_the_curves_show_autograd_and_the_second_method_apart(theme):
 
 def test_a_kink_leaves_a_gap_and_not_a_value_in_files():
     found = run(DerivativeSpec(function="abs(x)", x=0.0, order=2), inline=True)
-    assert order_rows(found)["by hand"].tolist()[1] == "no derivative"
+    assert order_rows(found, "float64")["by hand"].tolist()[1] == "no derivative"
     assert derivative_chart(found, 0.0, "light").data
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_pole_does_not_flatten_the_curves_and_the_axis_says_what_it_leaves_out(theme):
+    spec = DerivativeSpec(function="typed", expression="1 / x", order=4, x=1.0)
+    found = run(spec, inline=True)
+    assert 0.0 in array(found.x)
+    figure = derivative_chart(found, spec.x, theme)
+    low, high = figure.layout.yaxis.range
+    assert low < -24 < 24 < high < 1e6
+    assert "clipped" in figure.layout.yaxis.title.text
+    whole = derivative_chart(run(DerivativeSpec(function="x**4"), inline=True), 2.0, theme)
+    assert whole.layout.yaxis.range is None
+
+
+def test_the_files_leave_out_what_the_axis_leaves_out():
+    svg = lines_svg([Line("f", [0, 1, 2], [1.0, 3e33, 2.0])], title="t", x_title="x", limits=(0.0, 4.0))
+    assert "e33" not in svg
+    assert svg.split('fill="none"')[0].count("M") >= 2
+
+
+def test_a_hessian_is_printed_with_three_digits_and_its_scale_without_exponents():
+    spec = MatrixSpec()
+    found = run(spec, inline=True)
+    figure = matrix_figure(spec, found, False, "light")
+    written = {text for layer in figure.data if layer.text is not None for row in layer.text for text in row}
+    assert any(len(text.replace(MINUS, "").replace(".", "")) >= 3 for text in written)
+    ticks = next(layer.colorbar.ticktext for layer in figure.data if layer.showscale)
+    assert not any("e" in tick for tick in ticks)
+    assert {float(tick.replace(MINUS, "-")) for tick in ticks} >= {0.0}
 
 
 @pytest.mark.parametrize("order", range(3))
