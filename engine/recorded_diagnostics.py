@@ -46,3 +46,8 @@ def saved_tensor_hook(slot: Any) -> Any | None:
 def argument_names(operator: Any) -> tuple[str, ...]:
     """Names of an aten operator's arguments in order."""
     return tuple(argument.name for argument in operator._schema.arguments)
+
+
+def saved_value(node: Any, name: str) -> Any | None:
+    """What a node saved under `name`; None where it saved nothing so called. Runs a saved-tensor hook if there is one."""
+    return getattr(node, f"_saved_{name}", None)

@@ -34,6 +34,8 @@ class Births(recorded.DispatchMode):  # type: ignore[no-untyped-call]
         self.operations = 0
         self.paused = False
         self._carriers: dict[Any, set[int]] = {}
+        self._looked_at: set[Any] = set()
+        """Storages that were followed from their start: what they hold is known before an operation writes in them."""
         self._kept: list[Any] = []
         """Storages of carriers stay alive, so that none gets the address of another."""
 
@@ -43,14 +45,16 @@ class Births(recorded.DispatchMode):  # type: ignore[no-untyped-call]
         self.operations += 1
         given = list(tensors_in((args, kwargs)))
         bad = [one for one in given if self.carried_by(one) and not is_finite(one)]
+        strange = str(func).startswith("aten.lift_fresh") or self._any_brings_its_own(given)
         before = _before_writing(func, args)
         out = func(*args, **(kwargs or {}))
+        self._looked_at.update(map(_key, tensors_in(out)))
         if not str(func).startswith(_UNINITIALISED):
             known = {_key(one) for one in given} if before is None else set()
             for one in tensors_in(out):
                 is_view = _key(one) in known and not str(func).startswith("aten.lift_fresh")
                 if not is_view and not is_finite(one):
-                    self._found(func, before or args, kwargs or {}, given, bad, one)
+                    self._found(func, before or args, kwargs or {}, given, bad, one, strange)
         return out
 
     def carried_by(self, tensor: torch.Tensor) -> set[int]:
@@ -59,23 +63,32 @@ class Births(recorded.DispatchMode):  # type: ignore[no-untyped-call]
 
     def given(self, name: str, tensor: torch.Tensor) -> None:
         """A leaf, parameter or buffer; non-finite from the start it is a birth before the forward."""
+        self._looked_at.add(_key(tensor))
         if is_finite(tensor) or self.carried_by(tensor):
             return
         self._mark(tensor, {self._add(describe_given(name, tensor))})
 
-    def _found(self, func: Any, args: Any, kwargs: Any, given: list[Any], bad: list[Any], out: torch.Tensor) -> None:
+    def _any_brings_its_own(self, given: list[torch.Tensor]) -> bool:
+        """Whether an operand is not finite that no operation was seen to make; asked once of each, before the call."""
+        new = [one for one in given if _key(one) not in self._looked_at]
+        self._looked_at.update(map(_key, new))
+        return any(not self.carried_by(one) and not is_finite(one) for one in new)
+
+    def _found(
+        self, func: Any, args: Any, kwargs: Any, given: list[Any], bad: list[Any], out: torch.Tensor, strange: bool
+    ) -> None:
+        """`strange`: an operand held it already when the operation began, and no operation was seen to make it."""
         if bad and (any(map(_has_nan, bad)) or not _has_nan(out)):
             self._mark(out, set().union(*map(self.carried_by, bad)))
             return
-        unknown = str(func).startswith("aten.lift_fresh") or any(
-            one is not out and not self.carried_by(one) and not is_finite(one) for one in given
-        )
         node = recorded.running_node()
         module, source = self._place(node)
         phase: Phase = "forward" if node is None else "backward"
-        what = Running(phase, func, self.flow.called, node_name(node), module, source, unknown)
+        what = Running(phase, func, self.flow.called, node_name(node), module, source, strange)
         parents = set().union(*map(self.carried_by, bad))
-        self._mark(out, {self._add(describe_birth(what, args, kwargs, out))} | parents)
+        born = {self._add(describe_birth(what, args, kwargs, out))} | parents
+        for one in (out, *(written for written in given if not self.carried_by(written) and not is_finite(written))):
+            self._mark(one, born)
 
     def _place(self, node: Any) -> tuple[str, Source | None]:
         recording = self.flow.recording

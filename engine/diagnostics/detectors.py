@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from engine.timing.rounds import compare
 BUDGET_S = 8.0
 INNERMOST = 3
 """Frames of anomaly mode's trace that are shown."""
+_OURS = os.path.dirname(os.path.abspath(__file__))
 _FRAME = re.compile(r'(?m)^(?=  File ")')
 _FOLDERS = re.compile(r'(?<=File ")[^"]*/')
 
@@ -41,8 +43,10 @@ def anomaly_says(loss: Callable[[], torch.Tensor]) -> PyTorchSaid | None:
 
 
 def _innermost(trace: str) -> str:
-    """The trace without folders, and without the outer frames, which are those of the process it ran in."""
+    """The trace without folders, and without the outer frames: those of the process it ran in, and of this package."""
     head, *frames = _FRAME.split(trace)
+    ours = [number for number, frame in enumerate(frames) if frame.startswith(f'  File "{_OURS}')]
+    frames = frames[ours[-1] + 1 :] if ours else frames
     kept = frames[-INNERMOST:]
     left_out = f"  ... {len(frames) - len(kept)} frames further out\n" if len(frames) > len(kept) else ""
     return _FOLDERS.sub("", head + left_out + "".join(kept)).rstrip()

@@ -18,7 +18,8 @@ MOST_ELEMENTS = 5
 LARGEST = {torch.float16: 65504.0, torch.bfloat16: 3.39e38, torch.float32: 3.40e38, torch.float64: 1.80e308}
 BINARY = {"div": "/", "mul": "*", "sub": "-", "add": "+"}
 UNARY = {"sqrt", "rsqrt", "log", "log2", "log10", "log1p", "exp", "expm1", "exp2", "reciprocal", "acos", "asin", "tan"}
-SUMS = {"mm", "addmm", "bmm", "baddbmm", "convolution", "dot", "sum", "mean", "mv", "linear", "native_batch_norm"}
+PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward", "dot", "mv", "linear"}
+OF_ELEMENTS = {"sum", "mean", "cumsum", "logsumexp"}
 
 
 class Running(NamedTuple):
@@ -162,8 +163,12 @@ def _explain(
         return f"Cast to {dtype}, whose largest number is {largest:.3g}.{shown}"
     if stem in ("rsqrt", "pow") and any(bool((one == 0).any()) for one in tensors.values()):
         return f"A negative power of 0 is infinite.{shown}"
-    if stem in SUMS:
+    if stem in PRODUCTS:
         return f"The sum of products is larger than {dtype}'s {largest:.3g}: it overflows."
+    if stem in OF_ELEMENTS:
+        return f"The {stem} of finite elements is larger than {dtype}'s {largest:.3g}: it overflows."
+    if "norm" in stem:
+        return f"A sum or a quotient inside of {stem} is larger than {dtype}'s {largest:.3g}."
     return f"The result is larger than {dtype}'s largest number, {largest:.3g}, or a division by 0.{shown}"
 
 

@@ -62,6 +62,8 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """What .grad holds."""
     passed: Amount | None = None
     """Gradient that arrived at it in backward, whether .grad kept it or not."""
+    stands_for_a_leaf: bool = False
+    """It is no leaf, its .grad is None, and no leaf it was made from has a name: it was meant to be one."""
 
 
 class ModuleState(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from engine.diagnostics.cuts import before_cut, where_cut
 from engine.diagnostics.observe import Named, Observation
 from engine.diagnostics.results import PHASES, Amount, State, Step, Watched
 from engine.diagnostics.watch_backward import slot_of
-from engine.diagnostics.zero_reasons import why_zero
+from engine.diagnostics.zero_reasons import UNKNOWN
 from engine.graph.texts import NAMES
 from engine.recorded_diagnostics import hooks_of_tensor
 
@@ -42,7 +42,25 @@ def _row(seen: Observation, one: Named, after: str) -> Watched:
         value=amount_of(one.tensor),
         grad=None if grad is None else amount_of(grad),
         passed=passed,
+        stands_for_a_leaf=grad is None and _stands_for_a_leaf(seen, one),
     )
+
+
+def _stands_for_a_leaf(seen: Observation, one: Named) -> bool:
+    """Whether a variable of a program is no leaf, and its leaves have gone under in what made it."""
+    start = seen.numbers.get(one.name)
+    if start is None or seen.graph is None or one.tensor.is_leaf or one.kind != "intermediate" or one.module:
+        return False
+    following: dict[int, list[int]] = {}
+    for source, target in zip(seen.graph.edge_sources.tolist(), seen.graph.edge_targets.tolist(), strict=True):
+        following.setdefault(source, []).append(target)
+    named = {seen.numbers[other.name] for other in seen.ran.named if other.name in seen.numbers} - {start}
+    found, waiting = {start}, [start]
+    while waiting:
+        new = [target for target in following.get(waiting.pop(), ()) if target not in found]
+        found.update(new)
+        waiting += new
+    return not found & named
 
 
 def _passed(seen: Observation, one: Named) -> Amount | None:
@@ -206,13 +224,17 @@ def _zero_step(seen: Observation, tensor: torch.Tensor, number: int) -> Step:
         if (slots := seen.watch.incoming.get(0) if seen.watch else None) and set(slots) == {"zero"}:
             return Step(question, "the loss", "the gradient that backward starts with is 0", True)
         return Step(question, "none", "what arrives over its edges adds up to exactly 0", True)
+    reasons = seen.watch.reasons if seen.watch is not None else {}
     parts = []
-    for maker in makers[:MOST_MAKERS]:
+    for maker, slot in makers:
         node = seen.graph.nodes[maker]
         place = f" in {node.module}" if node.module else ""
-        parts.append(f"{node.name}{place} got a gradient and passed on zeros: {why_zero(node.name)}")
-    more = f", and {len(makers) - MOST_MAKERS} more" if len(makers) > MOST_MAKERS else ""
-    first = seen.graph.nodes[makers[0]]
+        why = reasons.get((maker, slot), UNKNOWN)
+        parts.append(f"{node.name}{place} got a gradient and passed on zeros: {why}")
+    parts = list(dict.fromkeys(parts))
+    more = f", and {len(parts) - MOST_MAKERS} more" if len(parts) > MOST_MAKERS else ""
+    parts = parts[:MOST_MAKERS]
+    first = seen.graph.nodes[makers[0][0]]
     return Step(question, first.name, "; ".join(parts) + more, True, first.source)
 
 

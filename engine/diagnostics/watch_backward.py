@@ -12,6 +12,7 @@ import torch
 from engine.diagnostics.amounts import amount_of
 from engine.diagnostics.births import Births, is_finite
 from engine.diagnostics.results import Amount
+from engine.diagnostics.zero_reasons import why_zero
 from engine.graph.spec import Graph
 
 Slot = Literal["none", "zero", "flows", "non_finite"]
@@ -21,7 +22,7 @@ class BackwardWatch:
     """Hooks on the nodes of a graph; `incoming[n]` and `outgoing[n]` hold one word per slot once node n has run.
 
     `summaries` are of the gradients named in `wanted`: (node, input number). `unit_zeros` counts, for activations, the
-    units whose outgoing gradient is 0 for every sample.
+    units whose outgoing gradient is 0 for every sample. `reasons` are of the slots that a node made zero, in words.
     """
 
     def __init__(self, graph: Graph, ids: Mapping[Any, int], wanted: Iterable[tuple[int, int]], births: Births) -> None:
@@ -32,10 +33,14 @@ class BackwardWatch:
         self.summaries: dict[tuple[int, int], Amount] = {}
         self.order: list[int] = []
         self.unit_zeros: dict[int, int] = {}
+        self.reasons: dict[tuple[int, int], str] = {}
         self._wanted = set(wanted)
         self._handles: list[Any] = []
         for node, number in ids.items():
-            self._handles += [node.register_prehook(self._before(number)), node.register_hook(self._after(number))]
+            self._handles += [
+                node.register_prehook(self._before(number)),
+                node.register_hook(self._after(node, number)),
+            ]
 
     def remove(self) -> None:
         """Take the hooks off again."""
@@ -63,10 +68,14 @@ class BackwardWatch:
 
         return hook
 
-    def _after(self, number: int) -> Callable[[Any, Any], None]:
+    def _after(self, node: Any, number: int) -> Callable[[Any, Any], None]:
         def hook(outgoing: Any, incoming: Any) -> None:
             with self._unseen():
                 self.outgoing[number] = tuple(map(slot_of, outgoing))
+                if "flows" in self.incoming.get(number, ()):
+                    for slot, word in enumerate(self.outgoing[number]):
+                        if word == "zero":
+                            self.reasons[number, slot] = why_zero(node, incoming, slot)
 
         return hook
 
@@ -79,23 +88,27 @@ class BackwardWatch:
         finally:
             self._births.paused = False
 
-    def zero_makers(self, leaf: int) -> list[int]:
-        """Nodes that got a gradient and passed on nothing but zeros, on the ways to node `leaf`; in engine order."""
+    def zero_makers(self, leaf: int) -> list[tuple[int, int]]:
+        """(node, slot) that got a gradient and passed on nothing but zeros on the ways to node `leaf`; engine order.
+
+        A slot is the number of the input whose gradient it is.
+        """
         feeders: dict[int, list[tuple[int, int]]] = {}
         columns = self.graph.edge_sources, self.graph.edge_output_nrs, self.graph.edge_targets
         for source, slot, target in zip(*(column.tolist() for column in columns), strict=True):
             feeders.setdefault(target, []).append((source, slot))
-        found, seen, waiting = set[int](), {leaf}, [leaf]
+        found, seen, waiting = set[tuple[int, int]](), {leaf}, [leaf]
         while waiting:
             for source, slot in feeders.get(waiting.pop(), ()):
-                if source in seen or slot >= len(out := self.outgoing.get(source, ())) or out[slot] != "zero":
+                if slot >= len(out := self.outgoing.get(source, ())) or out[slot] != "zero":
                     continue
-                seen.add(source)
                 if any(one in ("flows", "non_finite") for one in self.incoming.get(source, ())):
-                    found.add(source)
-                else:
+                    found.add((source, slot))
+                elif source not in seen:
+                    seen.add(source)
                     waiting.append(source)
-        return [number for number in self.order if number in found]
+        place = {number: at for at, number in enumerate(self.order)}
+        return sorted(found, key=lambda one: (place.get(one[0], 0), one[1]))
 
 
 def slot_of(gradient: torch.Tensor | None) -> Slot:

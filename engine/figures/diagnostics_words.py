@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from engine.diagnostics.results import PHASES, Birth, Diagnosis, Operand, Watched
 from engine.figures.units import format_shape, format_significant
 from engine.graph.rows import Source
+
+MOST_REASONS = 3
+_IN_MODULE = re.compile(r" in ([\w.]+) got")
 
 
 def headline(diagnosis: Diagnosis) -> tuple[str, str]:
@@ -15,22 +20,70 @@ def headline(diagnosis: Diagnosis) -> tuple[str, str]:
         return "error", origin_sentence(diagnosis.births[diagnosis.origin])
     missing = [one for one in diagnosis.watched if one.state == "none" and one.requires_grad and one.is_leaf]
     zero = [one for one in diagnosis.watched if one.state == "zero" and one.is_leaf]
-    if missing:
-        return "warning", f"{_listed([one.name for one in missing])}: .grad is None, because {_reason(missing[0])}"
-    if zero:
-        return (
-            "warning",
-            f"{_listed([one.name for one in zero])}: the gradient is exactly 0, because {_reason(zero[0])}",
-        )
-    masked = f" {len(diagnosis.births)} non-finite values were made on the way and masked." if diagnosis.births else ""
-    return "success", f"Every leaf that requires a gradient has one that is finite and not all zero.{masked}"
+    told = [_because(missing, ".grad is None")] if missing else []
+    told += [_no_leaf(one) for one in diagnosis.watched if one.stands_for_a_leaf]
+    told += [_because(zero, "the gradient is exactly 0")] if zero else []
+    if told:
+        return "warning", " ".join(told)
+    return (
+        "success",
+        f"Every leaf that requires a gradient has one that is finite and not all zero.{_masked(diagnosis)}",
+    )
 
 
-def _reason(one: Watched) -> str:
+def _masked(diagnosis: Diagnosis) -> str:
+    """What was not finite on the way and reached nothing."""
+    births = len(diagnosis.births) + diagnosis.more_births
+    if not births:
+        return ""
+    elements = sum(birth.nans + birth.infinities for birth in diagnosis.births)
+    least = "At least " if diagnosis.more_births else ""
+    were = "element on the way was" if elements == 1 else "elements on the way were"
+    places = "1 place" if births == 1 else f"{births} places"
+    return f" {least}{elements} {were} not finite, begun in {places}, and masked."
+
+
+def _no_leaf(one: Watched) -> str:
+    """A variable that reads as a leaf and is none."""
+    answer = next((step.evidence.split(":")[0] for step in one.steps if step.question == "Is it a leaf?"), "")
+    return f"{one.name} is no leaf ({answer}): its .grad stays None, and the leaf it was made from has no name."
+
+
+def _because(rows: list[Watched], what: str) -> str:
+    """The rows by reason, the reasons of equal words told once."""
+    groups: dict[str, list[Watched]] = {}
+    for one in rows:
+        groups.setdefault(_IN_MODULE.sub(" got", _reason(one, line=False)), []).append(one)
+    shown = list(groups.items())[:MOST_REASONS]
+    parts = [f"{_names(found, rows)}: {what}, because {_shared_reason(words, found)}" for words, found in shown]
+    more = sum(map(len, list(groups.values())[MOST_REASONS:]))
+    return " ".join(parts) + (f" {more} more for other reasons: see their traces." if more else "")
+
+
+def _shared_reason(words: str, rows: list[Watched]) -> str:
+    """The one reason with its line, or what several of equal words have in common."""
+    reasons = {_reason(one) for one in rows}
+    if len(reasons) == 1:
+        return reasons.pop()
+    modules = list(dict.fromkeys(name for one in rows for name in _IN_MODULE.findall(_reason(one))))
+    return words.replace(" got", f" in each of {_listed(modules)} got", 1) if len(modules) > 1 else words
+
+
+def _names(rows: list[Watched], every: list[Watched]) -> str:
+    """Short: all parameters of a module that are among `every`, and are at least two, as `module.*`."""
+    names: list[str] = []
+    for one in rows:
+        inside = [other for other in rows if other.module == one.module]
+        whole = len(inside) > 1 and len(inside) == sum(other.module == one.module for other in every)
+        names.append(f"{one.module}.*" if one.module and whole else one.name)
+    return _listed(list(dict.fromkeys(names)))
+
+
+def _reason(one: Watched, line: bool = True) -> str:
     """What decided, with its line."""
     step = next((step for step in one.steps if step.decides), one.steps[-1])
-    line = f" ({step.source.file} line {step.source.line})" if step.source is not None else ""
-    return f"{step.evidence}{line}."
+    place = f" ({step.source.file} line {step.source.line})" if line and step.source is not None else ""
+    return f"{step.evidence}{place}."
 
 
 def _listed(names: list[str]) -> str:

@@ -58,7 +58,8 @@ def first_look(diagnosis: Diagnosis) -> str:
     leaves = [one for one in diagnosis.watched if one.is_leaf and one.requires_grad] or list(diagnosis.watched)
     order = ("non_finite", "none", "zero")
     troubled = [one for state in order for one in leaves if one.state == state]
-    found = [*troubled, *(one for one in diagnosis.watched if one.state in TROUBLE), *leaves]
+    meant = [one for one in diagnosis.watched if one.stands_for_a_leaf]
+    found = [*troubled, *meant, *(one for one in diagnosis.watched if one.state in TROUBLE), *leaves]
     return found[0].name if found else ""
 
 

@@ -10,7 +10,9 @@ import sys
 import warnings
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from engine.diagnostics.catalogue import NAMES
 from engine.diagnostics.results import STATES
@@ -24,6 +26,7 @@ from engine.models.spec import Expression, Gpt, Mlp, ModelSpec
 from engine.script import script_for
 from pages.backward.diagnostics_board import first_look, trace_html
 from pages.backward.diagnostics_exports import leaf_rows, report, step_rows
+from pages.backward.diagnostics_numbers import numbers_of
 from pages.backward.diagnostics_presets import PRESETS, SPECS
 from tests.diagnostics.diagnosing import deciding, diagnose, origin, program, tensor
 
@@ -196,3 +199,59 @@ def test_a_script_runs_in_a_clean_interpreter():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-1] == "after_kept_without_gradient 483"
     assert "detect_anomaly" in script_for(DetectorSpec())
+
+
+def test_every_reason_of_zeros_is_told_with_its_tensors():
+    words = headline(diagnose(DiagnosisSpec(fault=Fault(kind="bias of -1e4"))))[1]
+    relus, _, head = words.partition(" head.weight: ")
+    assert relus.startswith("layers.0.linear.*, layers.1.linear.*, layers.2.linear.*: the gradient is exactly 0")
+    assert "ReluBackward0 in each of layers.0, layers.1, layers.2 got" in relus
+    assert "AddmmBackward0 in head got a gradient and passed on zeros: the other factor is all zeros" in head
+
+
+def test_each_layer_left_out_is_told_with_its_own_reason():
+    words = headline(program("dead_relu"))[1]
+    assert words.count("the gradient is exactly 0, because") == 2
+    assert (
+        words.index("0.*: ") < words.index("ReluBackward0") < words.index("2.weight: ") < words.index("AddmmBackward0")
+    )
+
+
+def test_the_variable_that_was_meant_to_be_a_leaf_is_in_the_headline_the_numbers_and_the_trace():
+    found = program("to_non_leaf")
+    kind, words = headline(found)
+    assert kind == "warning"
+    assert words.startswith("a is no leaf (made by ToCopyBackward0): its .grad stays None")
+    assert {one.name for one in found.watched if one.stands_for_a_leaf} == {"a"}
+    assert first_look(found) == "a"
+    assert next(number.value for number in numbers_of(found) if number.label == ".grad is None") == 1
+    mended = program("to_non_leaf", mended=True)
+    assert (headline(mended)[0], first_look(mended)) == ("success", "a")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "to_non_leaf"])
+def test_variables_between_named_leaves_and_the_loss_are_not_taken_for_leaves(name):
+    assert not any(one.stands_for_a_leaf for one in program(name).watched)
+
+
+def test_what_was_masked_is_counted_in_elements():
+    found = program("zero_times_inf", mended=True)
+    assert [(birth.nans, birth.infinities) for birth in found.births] == [(0, 1)]
+    assert headline(found)[1].endswith(" 1 element on the way was not finite, begun in 1 place, and masked.")
+    twice = msgspec.structs.replace(found, births=(msgspec.structs.replace(found.births[0], infinities=224),) * 2)
+    assert headline(twice)[1].endswith(" 448 elements on the way were not finite, begun in 2 places, and masked.")
+
+
+def test_an_unknown_program_in_a_link_is_told():
+    def page() -> None:
+        from pages.backward.diagnostics_controls import draw_controls
+
+        draw_controls("A broken program")
+
+    app = AppTest.from_function(page, default_timeout=60)
+    app.query_params["diagnose.program"] = "no *such* program"
+    app.run()
+    assert not app.exception
+    assert any("names a program that is not among these: no \\*such\\* program" in one.value for one in app.caption)
+    app.selectbox(key="diagnose.program").select("zero: a factor of 0").run()
+    assert not any("not among these" in one.value for one in app.caption)
