@@ -31,6 +31,7 @@ STATES = {
 OUTCOMES = {
     "runs": "allowed",
     "raises": "refused",
+    "refused": "not run: too large",
     "breaks backward": "backward raises",
     "would break backward": "backward would raise",
     "wrong gradient": "wrong gradient",

@@ -7,16 +7,35 @@ from collections.abc import Sequence
 
 from engine.figures.in_place_lanes import Kept, Lane, Row, Written
 from engine.figures.units import format_bytes, shorten
-from engine.in_place.results import ProgramRun, SavedSlot, Step, Verdict
+from engine.in_place.results import REFUSED, ProgramRun, SavedSlot, Step, Verdict
 from engine.in_place.verdict import overwriting_line
 
 HEADLINES: dict[Verdict, str] = {
     "runs": "Runs, and backward finds every saved tensor as it was saved",
     "raises": "Raises at the statement itself",
+    "refused": "Stopped by this page: a statement would make too many elements",
     "breaks backward": "Backward raises: a saved tensor was written in place",
     "would break backward": "Runs so far, but backward would raise",
     "wrong gradient": "Runs without a word, and the gradient is wrong",
 }
+
+WITHIN_A_STATEMENT = (
+    "With a copy of every tensor that a node saves, taken as it is saved, the same program has another gradient. The "
+    "tensor was overwritten within the statement that saved it, through `.data`, which raises no counter."
+)
+
+
+def headline(run: ProgramRun) -> str:
+    """What became of a program; of one that runs, what was asked to say so."""
+    if run.verdict == "would break backward" and run.probed:
+        return f"{HEADLINES[run.verdict]} from {run.probed}"
+    if run.verdict != "runs":
+        return HEADLINES[run.verdict]
+    if any(slot.state == "overwritten" for step in run.steps for slot in step.saved):
+        return "Runs, and the gradient is right although a saved tensor was overwritten unnoticed"
+    if not run.probed and not any(step.is_backward for step in run.steps):
+        return "Runs; nothing in it has a graph to go back through"
+    return HEADLINES[run.verdict]
 
 
 def row_words(row: Row) -> str:
@@ -55,7 +74,11 @@ def explanation(run: ProgramRun) -> tuple[str, ...]:
     """Why the program breaks, as sentences with code in backticks; () when it runs."""
     said = run.error or run.probe
     sentences = [sentence for slot in _each_node(run.culprits) for sentence in _about(run, slot)]
-    if said is not None and not run.culprits:
+    if run.verdict == "wrong gradient" and not run.culprits:
+        sentences = [WITHIN_A_STATEMENT]
+    elif run.error is not None and run.error.type == REFUSED:
+        sentences = [f"Line {run.steps[-1].line} was not run: this page keeps every tensor small enough to be shown."]
+    elif said is not None and not run.culprits:
         sentences = [_refusal(said.message)]
     return tuple(dict.fromkeys(sentence for sentence in sentences if sentence))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import torch
@@ -31,6 +31,7 @@ from engine.in_place.statements import (
     Store,
     Value,
 )
+from engine.pytorch_said import attempt
 
 Names = MutableMapping[str, Any]
 LARGEST_RESULT = 1 << 16
@@ -41,6 +42,10 @@ _CREATIONS: dict[str, Callable[..., Any]] = {
     "randn": torch.randn, "rand": torch.rand, "ones": torch.ones, "zeros": torch.zeros, "arange": torch.arange,
     "linspace": torch.linspace, "tensor": torch.tensor,
 }  # fmt: skip
+_COMBINING: dict[str, Callable[..., torch.Tensor]] = {
+    "cat": lambda *given: torch.cat(given), "conv2d": functional.conv2d, "linear": functional.linear,
+}  # fmt: skip
+"""Functions whose result can be larger than what goes in broadcasts to."""
 _DTYPES = {"float32": torch.float32, "float64": torch.float64, "int64": torch.int64}
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "**": operator.ipow,
@@ -115,15 +120,8 @@ class Evaluator:
         """A tensor, several of them, a number, or what a plain argument is."""
         match value:
             case Arithmetic(tree, parts):
-                named = {name: self.value(part) for name, part in parts}
-                for name, part in named.items():
-                    if isinstance(part, tuple | list):
-                        raise TypeError(
-                            f"{len(part)} tensors where one is needed ({name}). Take one, as in x.chunk(2)[0]"
-                        )
-                known = {**self.names, **named}
-                check_room([known[name] for name in names_in(tree) if isinstance(known[name], torch.Tensor)])
-                return evaluate_expression(tree, known)
+                named = [self.names[name] for name in names_in(tree) if name in self.names]
+                return evaluate_expression(tree, _InOrder(self, dict(parts), named))
             case Create():
                 return self._create(value)
             case Call():
@@ -166,16 +164,41 @@ class Evaluator:
     def _call(self, value: Call) -> Any:
         given = [self.value(one) for one in value.arguments]
         check_room([one for one in given if isinstance(one, torch.Tensor)])
+        if value.function in _COMBINING:
+            check_result(_COMBINING[value.function], given)
         match value.function:
-            case "cat":
-                return torch.cat(given)
             case "hooked":
                 return hooked(given[0])
             case "relu":
                 return functional.relu(given[0], inplace=value.is_in_place)
-            case "conv2d":
-                return functional.conv2d(*given)
-        return functional.linear(*given)
+        return _COMBINING[value.function](*given)
+
+
+class _InOrder(Mapping[str, Any]):
+    """The tensors of an expression; a part of it is computed when its turn comes, as Python does, and once."""
+
+    def __init__(self, evaluator: Evaluator, parts: dict[str, Value], named: list[Any]) -> None:
+        self._evaluator, self._parts, self._named = evaluator, parts, named
+        self._made: dict[str, Any] = {}
+        check_room([one for one in named if isinstance(one, torch.Tensor)])
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._parts:
+            return self._evaluator.names[name]
+        if name not in self._made:
+            self._made[name] = made = self._evaluator.value(self._parts[name])
+            if isinstance(made, tuple | list):
+                raise TypeError(f"{len(made)} tensors where one is needed. Take one, as in x.chunk(2)[0]")
+            tensors = [one for one in (*self._named, *self._made.values()) if isinstance(one, torch.Tensor)]
+            check_room(tensors)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._evaluator.names
+        yield from self._parts
+
+    def __len__(self) -> int:
+        return len(self._evaluator.names) + len(self._parts)
 
 
 def hooked(x: torch.Tensor) -> torch.Tensor:
@@ -209,7 +232,23 @@ def check_room(tensors: list[torch.Tensor]) -> None:
     """TooLargeError where broadcasting these could make more than LARGEST_RESULT elements (an upper bound)."""
     most = max((one.dim() for one in tensors), default=0)
     sizes = [max((one.shape[dim] for one in tensors if one.dim() >= -dim), default=1) for dim in range(-most, 0)]
-    if math.prod(sizes) > LARGEST_RESULT:
+    _refuse_above(math.prod(sizes), "could make")
+
+
+def check_result(function: Callable[..., torch.Tensor], given: list[Any]) -> None:
+    """TooLargeError where `function` makes more than LARGEST_RESULT elements: asked on the meta device, which has none.
+
+    What PyTorch refuses there is left to the call itself, whose words are the ones to show.
+    """
+    with torch.no_grad():
+        shapes = [one.detach().to("meta") if isinstance(one, torch.Tensor) else one for one in given]
+        made, _ = attempt(lambda: function(*shapes))
+    if made is not None:
+        _refuse_above(made.numel(), "makes")
+
+
+def _refuse_above(elements: int, verb: str) -> None:
+    if elements > LARGEST_RESULT:
         raise TooLargeError(
-            f"This operation could make {math.prod(sizes)} elements; the limit is {LARGEST_RESULT}. Take smaller sizes."
+            f"This operation {verb} {elements} elements; the limit is {LARGEST_RESULT}. Take smaller sizes."
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.in_place import rewrite
-from engine.in_place.language import parse_program
-from engine.in_place.results import Fix, ProgramRun, SavedSlot, State
+from engine.in_place.language import lines_of, parse_program
+from engine.in_place.reference import agrees, observe
+from engine.in_place.results import Fix, ProgramRun, SavedSlot
 from engine.in_place.statements import Statement
 from engine.in_place.trace import run_program
 from engine.in_place.verdict import overwriting_line
@@ -24,9 +25,13 @@ Candidate = tuple[str, str | None]
 
 
 def find_fix(program: str, seed: int, run: ProgramRun) -> Fix | None:
-    """The first rule whose program runs to the end and has computed the same values before backward; None for none."""
-    if run.verdict == "runs" and run.error is None and run.probe is None:
+    """The first rule whose program runs to its end with the values and the gradients of this one; None for none.
+
+    They are those of this program with a copy of every saved tensor: what it would give if no write broke backward.
+    """
+    if run.verdict in ("runs", "refused"):
         return None
+    meant = observe(program, seed, copying=True)
     tried = {program}
     for rule, text in _candidates(program, run):
         if text is None or text in tried:
@@ -36,9 +41,10 @@ def find_fix(program: str, seed: int, run: ProgramRun) -> Fix | None:
             found = run_program(text, seed, with_graphs=False)
         except ValueError:
             continue
-        same = same_values(run, found, at_the_end=rule == BACKWARD_FIRST)
-        runs = found.error is None and found.probe is None and found.verdict == "runs"
-        if runs and same is not False and keeps_leaves(run, found):
+        if found.verdict != "runs" or not keeps_leaves(run, found):
+            continue
+        if agrees(meant, observe(text, seed, copying=False), at_the_end=rule == BACKWARD_FIRST):
+            same = True if meant.is_whole else None
             return Fix(rule=rule, program=text, changed=changed_lines(program, text), run=found, same_values=same)
     return None
 
@@ -72,7 +78,7 @@ def _candidates(program: str, run: ProgramRun) -> Iterator[Candidate]:
 
 def _saved_rules(program: str, run: ProgramRun, statements: dict[int, Statement]) -> Iterator[Candidate]:
     writes = [statements[line] for line in writing_lines(run)]
-    backward = next((step.line for step in run.steps if step.is_backward), 0)
+    backward = run.steps[-1].line if run.verdict == "breaks backward" else _last_backward(run)
     if backward and writes and _is_leaf(run, writes[0]):
         yield BACKWARD_FIRST, rewrite.after_backward(program, writes[0], backward)
     if run.verdict != "wrong gradient":
@@ -81,6 +87,10 @@ def _saved_rules(program: str, run: ProgramRun, statements: dict[int, Statement]
             text = rewrite.out_of_place(text, write) if text is not None else None
         yield OUT_OF_PLACE, text
     yield CLONE_SAVED, _clone_saved(program, run, statements)
+
+
+def _last_backward(run: ProgramRun) -> int:
+    return next((step.line for step in reversed(run.steps) if step.is_backward), 0)
 
 
 def _is_leaf(run: ProgramRun, statement: Statement) -> bool:
@@ -138,35 +148,16 @@ def writing_lines(run: ProgramRun) -> list[int]:
     return sorted(found)
 
 
-def same_values(first: ProgramRun, second: ProgramRun, *, at_the_end: bool = False) -> bool | None:
-    """Whether tensors of one name hold equal values before the first backward; None if that was not reached.
-
-    `at_the_end` takes the second program's at its end, for an update that was moved behind backward.
-    """
-    if first.verdict == "raises":
-        return None
-    before, after = _before_backward(first), _before_backward(second)
-    if at_the_end:
-        after = {state.name: state for state in second.steps[-1].tensors}
-    common = before.keys() & after.keys()
-    return all(before[name].values == after[name].values for name in common)
-
-
 def keeps_leaves(first: ProgramRun, second: ProgramRun) -> bool:
     """Whether every leaf that requires grad still is one: a correction must not lose a gradient."""
     leaves = {state.name for state in first.steps[-1].tensors if state.is_leaf and state.requires_grad}
     return leaves <= {state.name for state in second.steps[-1].tensors if state.is_leaf and state.requires_grad}
 
 
-def _before_backward(run: ProgramRun) -> dict[str, State]:
-    at = next((place for place, step in enumerate(run.steps) if step.is_backward), len(run.steps))
-    return {state.name: state for state in run.steps[at - 1].tensors} if at else {}
-
-
 def changed_lines(before: str, after: str) -> tuple[int, ...]:
     """Numbers of the lines of `after` that are not in `before` at their place."""
     from difflib import SequenceMatcher
 
-    old, new = rewrite.lines_of(before), rewrite.lines_of(after)
+    old, new = lines_of(before), lines_of(after)
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(line + 1 for tag, _, _, low, high in blocks if tag != "equal" for line in range(low, high))

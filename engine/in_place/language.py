@@ -47,7 +47,7 @@ def parse_program(text: str) -> tuple[Statement, ...]:
     if len(text) > LONGEST_PROGRAM:
         raise StatementError(f"A program has at most {LONGEST_PROGRAM} characters; received {len(text)}. Shorten it.")
     try:
-        body = ast.parse(text.rstrip().expandtabs(4)).body
+        body = ast.parse("\n".join(lines_of(text.rstrip()))).body
     except SyntaxError as error:
         raise StatementError(f"cannot be read: {error.msg}. Write it as in Python: {EXAMPLE}", error.lineno) from None
     except (RecursionError, MemoryError, ValueError) as error:
@@ -56,13 +56,19 @@ def parse_program(text: str) -> tuple[Statement, ...]:
         raise StatementError(f"The program is empty. Write one statement a line, such as {EXAMPLE}")
     if _depth(body) > DEEPEST_TREE:
         raise StatementError("The program is nested too deeply. Name what is inside first, or use fewer brackets.")
-    reader = _Reader(text.expandtabs(4).splitlines())
+    reader = _Reader(lines_of(text))
     reader.block(body, ())
     if len(reader.statements) > MOST_STATEMENTS:
         raise StatementError(
             f"A program has at most {MOST_STATEMENTS} statements; received {len(reader.statements)}. Leave some out."
         )
     return tuple(reader.statements)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them: neither a form feed nor U+2028 ends one."""
+    plain = text.expandtabs(4).replace("\r\n", "\n").replace("\r", "\n")
+    return plain.removesuffix("\n").split("\n") if plain else []
 
 
 def _depth(body: Sequence[ast.AST]) -> int:

@@ -10,13 +10,16 @@ from engine.graph.spec import Graph
 from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Array
 
-Verdict = Literal["runs", "raises", "breaks backward", "would break backward", "wrong gradient"]
+Verdict = Literal["runs", "raises", "refused", "breaks backward", "would break backward", "wrong gradient"]
 """Of a whole program.
 
-"raises": a statement itself; "breaks backward": backward met a saved tensor of another version; "would break": so it
-would, but the program calls no backward; "wrong gradient": backward used a saved tensor that was overwritten while its
-version counter stood still.
+"raises": a statement itself; "refused": this project did not run a statement, for its size; "breaks backward": backward
+met a saved tensor of another version; "would break": so it would from a name that is alive at the end, but the program
+does not call it; "wrong gradient": another one than with a copy of every saved tensor, because a saved tensor was
+overwritten while its version counter stood still.
 """
+REFUSED = "Not run by this page"
+"""The type of an error that is this project's refusal and no word of PyTorch."""
 SlotState = Literal["fresh", "stale", "overwritten", "freed", "unreadable"]
 
 
@@ -117,8 +120,8 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
     """Every statement that ran; the last one holds the error when there is one.
 
     `culprits` are the stale or overwritten slots that the verdict is about, `raised_in` the name of the node whose
-    backward had begun when PyTorch raised. `probe` is what PyTorch said to a backward from the last tensor with a
-    grad_fn, when the program itself calls none; `probed` its name.
+    backward had begun when PyTorch raised. After the last statement every name with a grad_fn is asked for a backward;
+    `probe` is what PyTorch said when it refused one, `probed` that name (or the last one that was asked).
     """
 
     steps: tuple[Step, ...]
@@ -143,8 +146,8 @@ class ProgramRun(msgspec.Struct, frozen=True, kw_only=True):
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """A corrected program: the rule in words, the text, its lines that differ, and its own run (without graphs).
 
-    `same_values` tells whether the tensors that both programs have before backward hold the same values (for an update
-    moved behind backward: the corrected one's at its end); None when the first program never came that far.
+    Its values and gradients are those of the first program with a copy of every saved tensor (reference.py);
+    `same_values` is None when that one stops before its end as well, so that there is less to compare.
     """
 
     rule: str

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from engine.in_place.language import lines_of
 from engine.in_place.methods import METHODS, out_of_place_of
 from engine.in_place.results import ProgramRun, State
 from engine.in_place.statements import Arithmetic, Assign, Augment, Chain, Do, MethodStep, Statement, Step
 
 Lines = list[str]
-
-
-def lines_of(program: str) -> Lines:
-    """The lines as the language counts them."""
-    return program.expandtabs(4).splitlines()
 
 
 def joined(lines: Sequence[str]) -> str:
@@ -38,7 +34,7 @@ def under_no_grad(program: str, statement: Statement) -> str | None:
 
 
 def out_of_place(program: str, statement: Statement) -> str | None:
-    """`x.add_(1)` -> `x = x.add(1)`, `x += y` -> `x = x + y`, `relu(x, inplace=True)` -> `relu(x)`."""
+    """`x.add_(1)` -> `x = x.add(1)`, `x += y` -> `x = x + y`, `x.exp().add_(1)` -> `.add(1)`, `relu(x)`."""
     if "inplace=True" in statement.text:
         return replaced(program, statement.line, re.sub(r",\s*inplace=True", "", statement.text))
     match statement.action:
@@ -49,6 +45,10 @@ def out_of_place(program: str, statement: Statement) -> str | None:
         case Do(Chain(base, (MethodStep(method),))) if (name := plain_name(base)) and out_of_place_of(method):
             call = statement.text.partition(f".{method}(")[2]
             return replaced(program, statement.line, f"{name} = {name}.{out_of_place_of(method)}({call}")
+        case Assign(_, Chain(_, (*_, MethodStep(method)))) if out_of_place_of(method) != method:
+            before, call, after = statement.text.rpartition(f".{method}(")
+            plain = out_of_place_of(method)
+            return replaced(program, statement.line, f"{before}.{plain}({after}") if call and plain else None
     return None
 
 

@@ -14,10 +14,11 @@ from engine.in_place.evaluate import Evaluator, TooLargeError, entered
 from engine.in_place.language import parse_program
 from engine.in_place.ledger import Ledger
 from engine.in_place.nodes import Nodes, reachable
-from engine.in_place.results import Passed, ProgramRun, SavedSlot, Step
+from engine.in_place.reference import gradients, gradients_agree, observe, roots
+from engine.in_place.results import REFUSED, Passed, ProgramRun, SavedSlot, Step
 from engine.in_place.snapshot import few_values, snapshot
 from engine.in_place.statements import Statement
-from engine.in_place.verdict import breaking, verdict_of
+from engine.in_place.verdict import MODIFIED, breaking, verdict_of
 from engine.in_place.watch import VersionWatch
 from engine.pytorch_said import PyTorchSaid, attempt
 from engine.runner.faults import error_text
@@ -27,13 +28,19 @@ COPY_SLICES = "torch::autograd::CopySlices"
 
 def run_program(text: str, seed: int, *, with_graphs: bool = True) -> ProgramRun:
     """Run a program from a fresh generator of random numbers; what PyTorch raises is in the result."""
+
+    def agrees() -> bool:
+        copied = observe(text, seed, copying=True)
+        return not copied.is_whole or gradients_agree(observe(text, seed, copying=False), copied)
+
+    run = _Run(parse_program(text), with_graphs, agrees)
     torch.manual_seed(seed)
-    return _Run(parse_program(text), with_graphs).result()
+    return run.result()
 
 
 class _Run:
-    def __init__(self, statements: tuple[Statement, ...], with_graphs: bool) -> None:
-        self.statements, self.with_graphs = statements, with_graphs
+    def __init__(self, statements: tuple[Statement, ...], with_graphs: bool, agrees: Callable[[], bool]) -> None:
+        self.statements, self.with_graphs, self.agrees = statements, with_graphs, agrees
         self.names: dict[str, Any] = {}
         self.ledger = Ledger()
         self.nodes = Nodes(self.ledger)
@@ -43,7 +50,6 @@ class _Run:
         self.passed: list[Passed] = []
         self.backward_ran = False
         self.reached: list[SavedSlot] = []
-        self.used: set[int] = set()
         self.evaluator = Evaluator(self.names, self._backward)
 
     def result(self) -> ProgramRun:
@@ -52,10 +58,10 @@ class _Run:
             if self.steps[-1].error is not None:
                 break
         error = self.steps[-1].error
-        probed, probe = ("", None) if error is not None or self.any_backward() else self._probe()
-        if not self.any_backward():
-            self.reached = [slot for slot in self.steps[-1].saved if slot.node in self.used]
-        verdict = verdict_of(error, self.steps[-1].is_backward, self.reached, probe)
+        probed, probe = ("", None) if error is not None else self._probe()
+        if probe is not None or not self.any_backward():
+            self.reached = list(self.steps[-1].saved)
+        verdict = verdict_of(error, self.steps[-1].is_backward, probe, error is not None or self.agrees())
         in_backward = self.steps[-1].is_backward if error is not None else probe is not None
         raised = self.begun[-1] if self.begun and in_backward else None
         return ProgramRun(
@@ -87,11 +93,17 @@ class _Run:
                 for mode in entered(statement.modes):
                     modes.enter_context(mode)
                 modes.enter_context(watch)
-                _, error = attempt(lambda: self.evaluator.run(statement), ours=(TooLargeError,))
+                error = self._attempt(statement)
         said = tuple(dict.fromkeys(error_text(one.message) for one in caught if isinstance(one.message, Warning)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._read(statement, error, watch, said)
+
+    def _attempt(self, statement: Statement) -> PyTorchSaid | None:
+        try:
+            return attempt(lambda: self.evaluator.run(statement), ours=(TooLargeError,))[1]
+        except TooLargeError as error:
+            return PyTorchSaid(REFUSED, str(error))
 
     def _read(
         self, statement: Statement, error: PyTorchSaid | None, watch: VersionWatch, said: tuple[str, ...]
@@ -152,19 +164,22 @@ class _Run:
         return note
 
     def _probe(self) -> tuple[str, PyTorchSaid | None]:
-        """(name, what PyTorch says) to a backward from the last tensor that has a grad_fn; it leaves .grad alone."""
-        for name, tensor in reversed(self.names.items()):
-            node = _grad_fn(tensor)
-            if node is not None:
-                return name, self._ask(tensor, reachable([node]))
-        return "", None
+        """(name, what PyTorch says) to a backward from each name with a grad_fn, newest first, until one is refused.
+
+        A graph that a backward has freed is no fault of the program; `.grad` stays as it is.
+        """
+        asked = roots(self.names)
+        for name, tensor in asked:
+            said = self._ask(tensor, reachable([tensor.grad_fn]))
+            if said is not None and (MODIFIED in said.message or not self.any_backward()):
+                return name, said
+        return asked[0][0] if asked else "", None
 
     def _ask(self, tensor: torch.Tensor, nodes: list[Any]) -> PyTorchSaid | None:
-        self.used = {self.nodes.number(one, self.ledger.line) for one in nodes}
         self.begun = []
         handles = [one.register_prehook(self._began(one)) for one in nodes]
         leaves = [one.variable for one in nodes if hasattr(one, "variable")]
-        _, said = attempt(lambda: _gradients(tensor, leaves))
+        _, said = attempt(lambda: gradients(tensor, leaves)) if leaves else (None, None)
         for handle in handles:
             handle.remove()
         return said
@@ -173,10 +188,6 @@ class _Run:
 def _grad_fn(value: Any) -> Any | None:
     """The grad_fn of a tensor; None where it has none or PyTorch refuses."""
     return attempt(lambda: value.grad_fn)[0] if isinstance(value, torch.Tensor) else None
-
-
-def _gradients(tensor: torch.Tensor, leaves: list[torch.Tensor]) -> None:
-    torch.autograd.grad(tensor, leaves, torch.ones_like(tensor), retain_graph=True, allow_unused=True)
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:

@@ -219,9 +219,11 @@ def _literal(node: ast.expr, depth: int) -> object:
         return tuple(_literal(one, depth + 1) for one in node.elts)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         return node.value
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    named = node.operand if isinstance(node, ast.UnaryOp) and negative else node
+    if isinstance(named, ast.Name) and named.id in ("inf", "nan"):
+        return -float(named.id) if negative else float(named.id)
     number = plain_number(node)
-    if number is None and isinstance(node, ast.Name) and node.id in ("inf", "nan"):
-        return math.inf if node.id == "inf" else math.nan
     if number is None:
         raise StatementError("makes a tensor from something else than numbers. Write ones(2, 3) or tensor([1., 2.])")
     return number

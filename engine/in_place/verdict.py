@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from engine.in_place.results import ProgramRun, SavedSlot, Verdict
+from engine.in_place.results import REFUSED, ProgramRun, SavedSlot, Verdict
 from engine.pytorch_said import PyTorchSaid
 
 MODIFIED = "has been modified by an inplace operation"
@@ -13,15 +13,17 @@ MODIFIED = "has been modified by an inplace operation"
 def verdict_of(
     error: PyTorchSaid | None,
     in_backward: bool,
-    reached: Collection[SavedSlot],
     probe: PyTorchSaid | None,
+    agrees: bool,
 ) -> Verdict:
-    """`reached` are the slots that a backward (or the probe in its place) could read, as they were when it began."""
+    """`agrees` tells whether the gradients are those of a run with a copy of every saved tensor."""
+    if error is not None and error.type == REFUSED:
+        return "refused"
     if error is not None:
         return "breaks backward" if in_backward and MODIFIED in error.message else "raises"
-    if probe is not None and MODIFIED in probe.message:
+    if probe is not None:
         return "would break backward"
-    return "wrong gradient" if any(slot.state == "overwritten" for slot in reached) else "runs"
+    return "runs" if agrees else "wrong gradient"
 
 
 def breaking(verdict: Verdict, reached: Collection[SavedSlot]) -> tuple[SavedSlot, ...]:

@@ -6,9 +6,9 @@ import re
 
 from engine.expression.functions import CONSTANTS, FUNCTIONS
 from engine.in_place.families import FAMILIES
-from engine.in_place.language import parse_program
+from engine.in_place.language import lines_of, parse_program
 from engine.in_place.methods import CREATIONS, DTYPES, MODES
-from engine.in_place.rewrite import indent_of, lines_of
+from engine.in_place.rewrite import indent_of
 from engine.in_place.spec import FamilySpec, ProgramSpec, UpdateSpec
 from engine.script.text import import_lines
 

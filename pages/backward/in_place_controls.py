@@ -8,7 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from engine.in_place.families import FAMILIES
-from engine.in_place.rewrite import lines_of
+from engine.in_place.language import lines_of
 from engine.in_place.spec import DEFAULT_PROGRAM, FamilyName, FamilySpec, ProgramSpec, UpdateSpec
 from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value

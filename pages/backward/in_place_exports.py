@@ -12,9 +12,10 @@ from engine.figures.in_place_table import (
     state_rows,
     update_rows,
 )
-from engine.figures.in_place_words import HEADLINES, explanation
+from engine.figures.in_place_words import explanation, headline
 from engine.figures.report import Table, report_html
 from engine.figures.units import format_count
+from engine.in_place.language import lines_of
 from engine.in_place.results import ProgramRun
 from engine.in_place.spec import Family, FamilySpec, ProgramSpec, Traced, Updated, UpdateSpec
 from engine.script import script_for
@@ -74,7 +75,7 @@ def report(spec: ProgramSpec, traced: Traced) -> str:
     """Timeline, PyTorch's words, plain words, the corrected program and the state at the end."""
     end = traced.run.steps[-1]
     said = traced.run.error or traced.run.probe
-    notes = [HEADLINES[traced.run.verdict], *([f"{said.type}: {said.message}"] if said else [])]
+    notes = [headline(traced.run), *([f"{said.type}: {said.message}"] if said else [])]
     notes += [sentence.replace("`", "") for sentence in explanation(traced.run)]
     tables = [Table(f"After line {end.line}", STATE_COLUMNS, tuple(state_rows(traced.run, end, None)))]
     saved = tuple(saved_rows(traced.run, end))
@@ -82,7 +83,7 @@ def report(spec: ProgramSpec, traced: Traced) -> str:
         columns = ("node", "made in line", "slot", "memory", "saved at", "now", "state")
         tables.append(Table("Saved tensors", columns, saved))
     if traced.fix is not None:
-        lines = tuple((line,) for line in traced.fix.program.splitlines())
+        lines = tuple((line,) for line in lines_of(traced.fix.program))
         tables.append(Table(f"The corrected program. {traced.fix.rule}", ("statement",), lines))
     return report_html(
         picture_svg(spec, "light"),

@@ -22,7 +22,14 @@ MEANINGS = {
     "would break backward": "modified",
     "wrong gradient": "overwritten",
 }
-MARKS = {"runs": "✓", "raises": "✕", "breaks backward": "▲", "would break backward": "▲", "wrong gradient": "≠"}
+MARKS = {
+    "runs": "✓",
+    "raises": "✕",
+    "refused": "✕",
+    "breaks backward": "▲",
+    "would break backward": "▲",
+    "wrong gradient": "≠",
+}
 ASK = "Select a row to read what PyTorch said in full, and to open the program."
 
 

@@ -11,14 +11,17 @@ def program_numbers(traced: Traced) -> tuple[KeyNumber, ...]:
     """Over the whole run."""
     steps = traced.run.steps
     saved = max((sum(slot.storage >= 0 for slot in step.saved) for step in steps), default=0)
-    stale = max((sum(slot.state == "stale" for slot in step.saved) for step in steps), default=0)
+    # a name that is taken away takes its stale slots with it: they can break nothing any more
+    last = steps[-2:] if traced.run.error is not None else steps[-1:]
+    stale = max((sum(slot.state == "stale" for slot in step.saved) for step in last), default=0)
     silent = max((sum(slot.state == "overwritten" for slot in step.saved) for step in steps), default=0)
     memory = sum(storage.nbytes for storage in traced.run.storages)
     return (
-        KeyNumber("Statements run", len(steps), "count", "the statements before and with the first that raised"),
         KeyNumber("Writes in place", len(traced.run.bumps), "count", "calls after which `tensor._version` was higher"),
         KeyNumber("Saved tensors", saved, "count", "the raw saved slots of every node, the most after one statement"),
-        KeyNumber("Stale", stale, "count", "slots whose saved version is no longer the tensor's `_version`"),
+        KeyNumber(
+            "Stale", stale, "count", "slots, after the last statement that ran, whose saved version is not `_version`"
+        ),
         KeyNumber("Overwritten", silent, "count", "slots with an equal version and other values than saved"),
         KeyNumber("Memory", memory, "bytes", "`untyped_storage().nbytes()` of every storage that a name or node held"),
     )

@@ -72,7 +72,8 @@ PRESETS = (
     ),
     _asks(
         "May a leaf be updated, and is it one afterwards?",
-        "Nine ways to take 0.1 * w.grad off w. Predict which raise, which keep w a leaf, and which raise its version.",
+        "Nine writes to w, most of them w - 0.1 * w.grad. Predict which raise, which keep w a leaf, and which raise "
+        "its version.",
         "A leaf and a view of it are refused with different words (pytorch/examples#779). `no_grad` keeps the leaf and "
         "counts 1; `w = w - …` rebinds to a non-leaf; `.data` writes without a count.",
         FamilySpec(name="update of a leaf"),

@@ -9,7 +9,8 @@ import streamlit as st
 
 from engine import run
 from engine.figures.in_place_table import STATE_COLUMNS, gradient_rows, state_rows
-from engine.figures.in_place_words import HEADLINES, explanation
+from engine.figures.in_place_words import explanation, headline
+from engine.in_place.language import lines_of
 from engine.in_place.results import Fix, ProgramRun
 from engine.in_place.spec import ProgramSpec, Traced
 from pages.backward.in_place_controls import use_program
@@ -20,7 +21,7 @@ from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import code_text
 
 TABS = ("State after the statement", "Saved tensors", "Writes in place", "Graph before and after", "How to read this")
-ICONS = {"wrong gradient": "unpublished", "would break backward": "report"}
+ICONS = {"wrong gradient": "unpublished", "would break backward": "report", "refused": "front_hand"}
 HOW_TO_READ = (
     "Every tensor counts its in-place writes (`tensor._version`). Views and `detach()` share memory *and* counter with "
     "the tensor they came from; `.data` shares the memory and has a counter of its own. A node that needs a tensor in "
@@ -50,7 +51,7 @@ def draw_program(spec: ProgramSpec, pinned: ProgramSpec | None) -> None:
 def draw_verdict(traced: Traced) -> None:
     """One line: what became of the program."""
     verdict = traced.run.verdict
-    words = HEADLINES[verdict]
+    words = code_text(headline(traced.run))
     if verdict == "runs":
         st.success(words, icon=":material/check:")
         return
@@ -75,13 +76,15 @@ def _draw_reasons(spec: ProgramSpec, traced: Traced) -> None:
         st.markdown("\n\n".join(sentences) or "This message speaks for itself.")
     if traced.fix is not None:
         _draw_fix(spec, traced.run, traced.fix)
-    else:
+    elif traced.run.verdict != "refused":
         st.caption("No rule of this page corrects this program; nothing is suggested that was not run.")
 
 
 def _who_said(traced: ProgramRun) -> str:
     """Where PyTorch's words come from: the program, or a backward that it does not call."""
-    if traced.error is None and traced.probed:
+    if traced.verdict == "refused":
+        return "**This page says**"
+    if traced.error is None and traced.probe is not None:
         return f"**PyTorch would say** to a backward from `{traced.probed}`"
     return "**PyTorch said**"
 
@@ -107,12 +110,15 @@ def _draw_fix(spec: ProgramSpec, broken: ProgramRun, fix: Fix) -> None:
 def _same_words(fix: Fix) -> str:
     if fix.same_values is None:
         return "It ran to its end. The first program never came so far, so there are no values to compare."
-    return "It ran to its end, and every name that both programs have was computed to the same values."
+    return (
+        "It ran to its end. Every name that both programs have holds the same values, and the gradients are those of "
+        "the first program with a copy of every saved tensor, taken as it was saved."
+    )
 
 
 def difference(before: str, after: str) -> str:
     """The lines of both programs, those taken out with -, those put in with +."""
-    lines = difflib.ndiff(before.strip("\n").splitlines(), after.strip("\n").splitlines())
+    lines = difflib.ndiff(lines_of(before.strip("\n")), lines_of(after.strip("\n")))
     return "\n".join(line for line in lines if not line.startswith("?"))
 
 
