@@ -45,7 +45,7 @@ def heat_map(
     Complex values are drawn by magnitude. `rows` and `columns` name indices, `marked` cells (row, column) get a frame.
     Zeros are flat grey, NaN and infinite cells carry the colour and cross of non-finite. A side over LARGEST_SIDE is
     drawn as blocks, each by its element of largest magnitude, which the title then says. `note` follows it, small.
-    `limits`: the magnitude at the ends of the colours, so that maps side by side share a scale (default: the largest here).
+    `limits`: the magnitude at the ends of the colours, so that maps side by side share one (default: here).
     `digits` of printed values: 3, of complex ones and in over six columns 2.
     """
     matrix = as_matrix(np.asarray(values))
