@@ -49,5 +49,5 @@ def argument_names(operator: Any) -> tuple[str, ...]:
 
 
 def saved_value(node: Any, name: str) -> Any | None:
-    """What a node saved under `name`; None where it saved nothing so called. Runs a saved-tensor hook if there is one."""
+    """What a node saved under `name`; None where it saved nothing so called. Runs a saved-tensor hook on it."""
     return getattr(node, f"_saved_{name}", None)
