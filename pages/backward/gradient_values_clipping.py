@@ -84,6 +84,7 @@ def _draw_leaf(row: ClippedRow) -> None:
         ("clip_grad_value_", row.after_value, row.cosine_value),
     )
     limits = shared_limits([summary for _, summary, _ in sides if summary is not None])
+    limits = shared_limits([summary for _, summary, _ in sides if summary is not None])
     for column, (label, summary, cosine) in zip(st.columns(3, gap="small"), sides, strict=True):
         with column:
             if summary is None:

@@ -34,6 +34,11 @@ def test_every_section_opens_with_numbers(section):
     assert errors(app) == []
     assert [error.value for error in app.error] == []
     assert len(app.metric) >= 4
+    if section == "Clipping":
+        figures = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+        scales = [trace["zmax"] for data in figures for trace in data if trace.get("showscale") and "zmax" in trace]
+        assert len(scales) == 3, "before, and after both ways of clipping"
+        assert len(set(scales)) == 1
 
 
 @pytest.mark.slow
