@@ -23,6 +23,8 @@ QUICK: tuple[Case, ...] = (
     ("backward/03_custom_functions", {}, "function.clip", 0.3),
 )
 SLOW: tuple[Case, ...] = (
+    ("backward/01_replay", {}, "batch", 8),
+    ("backward/06_diagnostics", {}, "batch", 8),
     ("backward/02_gradient_values", {}, "batch", 8),
     ("backward/05_in_place", {"in_place.section": "Optimizer update"}, "in_place.width", 128),
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
