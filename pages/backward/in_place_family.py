@@ -14,7 +14,9 @@ from pages.backward.in_place_controls import use_program
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
 from pages.shared.theme import shown_theme
 
-WIDTHS = {"statement": 240, "outcome": 145, "version": 78, "grad_fn": 180, "gradient": 150}
+WIDTHS = {"statement": 190, "outcome": 145, "version": 60, "grad_fn": 140, "gradient": 170}
+ROW_PIXELS = 46
+"""Room for text that wraps: two lines."""
 MEANINGS = {
     "runs": "claim_holds",
     "raises": "claim_fails",
@@ -63,7 +65,7 @@ def _draw_table(spec: FamilySpec, family: Family) -> int | None:
     styled = table.style.apply(lambda column: [_ink(one, theme) for one in family.outcomes], subset=["outcome"])
     configured = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     event = st.dataframe(
-        styled, hide_index=True, width="stretch", height="content", column_config=configured, on_select="rerun",
+        styled, row_height=ROW_PIXELS, hide_index=True, width="stretch", height="content", column_config=configured, on_select="rerun",
         selection_mode="single-row", key=f"in_place.table.{spec.name}",
     )  # fmt: skip
     selected = event.selection.rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,8 @@ _TIMELINE = st.components.v2.component(
 STATEMENT = "statement"
 """Link parameter: the selected line, with a sum of the program it belongs to."""
 TALLEST = 640
+PRESENTED = 1.4
+"""How much larger the picture is in presenter mode."""
 
 
 def draw_timeline(spec: ProgramSpec, line: int) -> None:
@@ -38,8 +41,18 @@ def draw_timeline(spec: ProgramSpec, line: int) -> None:
             select_line(spec, chosen)
 
     svg = picture_svg(spec, shown_theme(), line)
-    height = min(TALLEST, int(svg.partition('height="')[2].partition('"')[0]) + 18)
+    svg, height = presented(svg)
     _TIMELINE(key=key, data={"svg": svg}, width="stretch", height=height, on_line_change=clicked)
+
+
+def presented(svg: str) -> tuple[str, int]:
+    """The picture, larger in presenter mode, and the pixels it is given: all of it up to TALLEST."""
+    scale = PRESENTED if st.session_state.get("present") else 1.0
+    found = re.search(r'width="(\d+)" height="(\d+)"', svg)
+    if found is None:
+        return svg, TALLEST
+    width, height = (round(scale * int(one)) for one in found.groups())
+    return svg.replace(found[0], f'width="{width}" height="{height}"', 1), min(round(scale * TALLEST), height + 18)
 
 
 @lru_cache(maxsize=64)
@@ -62,7 +75,7 @@ def fixed_svg(spec: ProgramSpec, theme: Theme) -> str:
 def draw_fixed_timeline(spec: ProgramSpec) -> None:
     """The corrected program's own picture."""
     svg = fixed_svg(spec, shown_theme())
-    height = min(TALLEST, int(svg.partition('height="')[2].partition('"')[0]) + 18)
+    svg, height = presented(svg)
     _TIMELINE(key=f"in_place.fixed.{_sum(spec)}", data={"svg": svg}, width="stretch", height=height)
 
 
