@@ -123,8 +123,12 @@ def _add_points(
 ) -> None:
     """The points that gradcheck was given, at what backward gave there; a cross where a Jacobian entry is off."""
     places = gradcheck_points(spec, found, curve)
-    for off, words, key in ((False, "gradcheck's points", "kept_sparse"), (True, "off at gradcheck's points", "wrong")):
-        chosen = [(x, y) for x, y, is_off in places if is_off == off]
+    groups = (
+        ("gradcheck's points", "kept_sparse", "circle", [p[:2] for p in places if not p[2] and math.isfinite(p[1])]),
+        ("off at gradcheck's points", "wrong", "x", [p[:2] for p in places if p[2] and math.isfinite(p[1])]),
+        ("backward is NaN or ∞", "non_finite", "cross", non_finite_points(places, curve)),
+    )
+    for words, key, symbol, chosen in groups:
         if chosen:
             figure.add_scatter(
                 x=[x for x, _ in chosen],
@@ -132,12 +136,12 @@ def _add_points(
                 mode="markers",
                 name=words,
                 marker={
-                    "symbol": "x" if off else "circle",
+                    "symbol": symbol,
                     "size": 10,
                     "color": meaning(key).accent(theme),
                     "line": {"width": 1, "color": TEXT[theme]},
                 },
-                hovertemplate="%{y:.6g}",
+                hovertemplate="%{y:.6g}" if key != "non_finite" else "backward is NaN or ∞, drawn at the reference",
                 row=1,
                 col=1,
             )
@@ -156,6 +160,14 @@ def gradcheck_points(spec: CustomFunctionSpec, found: CheckedFunction, curve: Cu
             off |= (~(np.abs(ours - true) <= spec.atol + spec.rtol * np.abs(true))).any(axis=0)
     inside = (x >= spec.x_from) & (x <= spec.x_to)
     return [(float(a), float(b), bool(c)) for a, b, c in zip(x[inside], y[inside], off[inside], strict=True)]
+
+
+def non_finite_points(places: Sequence[tuple[float, float, bool]], curve: Curve) -> list[tuple[float, float]]:
+    """Points where backward is NaN or infinite, at the height of the reference (0 where that has none)."""
+    x, reference = array(curve.x), reference_of(curve)[1]
+    finite = np.isfinite(reference)
+    heights = np.interp([p[0] for p in places], x[finite], reference[finite]) if finite.any() else np.zeros(len(places))
+    return [(p[0], float(y)) for p, y in zip(places, heights, strict=True) if not math.isfinite(p[1])]
 
 
 def _shade(figure: go.Figure, x: Values, mask: NDArray[np.bool_], theme: Theme) -> None:

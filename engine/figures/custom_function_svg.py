@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 from engine.custom_function.results import CheckedFunction, Curve
 from engine.custom_function.spec import CustomFunctionSpec
 from engine.figures.arrays import array
-from engine.figures.custom_function_curves import LINES, differing, gradcheck_points, range_of, runs_of, values_of
+from engine.figures.custom_function_curves import (
+    LINES,
+    differing,
+    gradcheck_points,
+    non_finite_points,
+    range_of,
+    runs_of,
+    values_of,
+)
 from engine.figures.palette import BACKGROUND, LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.svg import FONT, safe
 from engine.figures.units import format_significant, shorten
@@ -28,7 +36,8 @@ def curves_svg(spec: CustomFunctionSpec, found: CheckedFunction, curve: Curve, t
     body += _shades(x, differing(curve, spec.atol, spec.rtol), across, theme)
     body += _axes(across, up, theme)
     body += _lines(curve, across, up, theme)
-    body += _points(gradcheck_points(spec, found, curve), across, up, theme)
+    places = gradcheck_points(spec, found, curve)
+    body += _points(places, dict(non_finite_points(places, curve)), across, up, theme)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
@@ -89,14 +98,19 @@ def _shades(x: NDArray[np.float64], mask: NDArray[np.bool_], across: Ends, theme
     ]
 
 
-def _points(places: list[tuple[float, float, bool]], across: Ends, up: Ends, theme: Theme) -> list[str]:
+def _points(
+    places: list[tuple[float, float, bool]], burst: dict[float, float], across: Ends, up: Ends, theme: Theme
+) -> list[str]:
+    """A mark per point; those of `burst`, where backward is not finite, at the height given there."""
     drawn = []
     for at, value, off in places:
         key = meaning("wrong" if off else "kept_sparse")
         mark = "M-5-5L5 5M-5 5L5-5" if off else "M-4 0A4 4 0 1 1 4 0A4 4 0 1 1-4 0"
+        if at in burst:
+            key, mark = meaning("non_finite"), "M-6 0H6M0-6V6"
+        place = f"translate({_x(at, across):.1f} {_y(burst.get(at, value), up):.1f})"
         drawn.append(
-            f'<path transform="translate({_x(at, across):.1f} {_y(value, up):.1f})" d="{mark}" fill="none" '
-            f'stroke="{key.accent(theme)}" stroke-width="2.5"/>'
+            f'<path transform="{place}" d="{mark}" fill="none" stroke="{key.accent(theme)}" stroke-width="2.5"/>'
         )
     return drawn
 

@@ -93,3 +93,18 @@ def test_a_pole_does_not_flatten_the_rest():
     whole = range_of(checked(CustomFunctionSpec()).curves[0])
     assert whole[0] < 0
     assert whole[1] > 1 / (1 + np.exp(-12))
+
+
+def test_a_point_where_backward_is_nan_is_marked_at_the_reference():
+    fields = {"function": "My expressions", "inputs": "own points", "points": (-1.0, 0.0, 2.0)}
+    formula = {"forward": "where(x == 0, 1, sin(x)/x)", "backward": "g*(x*cos(x) - sin(x))/x**2"}
+    spec = CustomFunctionSpec(**fields, **formula)
+    found = checked(spec)
+    drawn = {trace.name: trace for trace in curves_chart(spec, found, found.curves[0]).data}
+    mark = drawn["backward is NaN or ∞"]
+    assert list(mark.x) == [0.0]
+    assert mark.y[0] == pytest.approx(0.0, abs=1e-6)
+    assert list(drawn["gradcheck's points"].x) == [-1.0, 2.0]
+    text = curves_svg(spec, found, found.curves[0])
+    assert "nan" not in text
+    assert "M-6 0H6M0-6V6" in text

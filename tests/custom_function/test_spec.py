@@ -44,3 +44,12 @@ def test_the_declared_clip_is_a_parameter_or_a_number():
     assert CustomFunctionSpec(clip=0.2).clips_at == 0.2
     assert CustomFunctionSpec(function="SafeSigmoid").clips_at == 1.0
     assert CustomFunctionSpec(function="HandReLU").clips_at is None
+
+
+@pytest.mark.parametrize(
+    ("forward", "words"),
+    [("(-2)**0.5*x", "complex"), ("sum(x, dim=1e999)", "dim is"), ("clamp(x, min=0, min=1)", "more than once")],
+)
+def test_constants_and_options_that_python_would_trip_over_are_refused_as_text(forward, words):
+    with pytest.raises(ValueError, match=words):
+        CustomFunctionSpec(function=TYPED, forward=forward)
