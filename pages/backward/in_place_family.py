@@ -65,8 +65,8 @@ def _draw_table(spec: FamilySpec, family: Family) -> int | None:
     styled = table.style.apply(lambda column: [_ink(one, theme) for one in family.outcomes], subset=["outcome"])
     configured = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     event = st.dataframe(
-        styled, row_height=ROW_PIXELS, hide_index=True, width="stretch", height="content", column_config=configured, on_select="rerun",
-        selection_mode="single-row", key=f"in_place.table.{spec.name}",
+        styled, row_height=ROW_PIXELS, hide_index=True, width="stretch", height="content", column_config=configured,
+        on_select="rerun", selection_mode="single-row", key=f"in_place.table.{spec.name}",
     )  # fmt: skip
     selected = event.selection.rows
     return int(selected[0]) if selected and selected[0] < len(rows) else None
