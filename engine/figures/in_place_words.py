@@ -34,7 +34,7 @@ def headline(run: ProgramRun) -> str:
     if any(slot.state == "overwritten" for step in run.steps for slot in step.saved):
         return "Runs, and the gradient is right although a saved tensor was overwritten unnoticed"
     if not run.probed and not any(step.is_backward for step in run.steps):
-        return "Runs; nothing in it has a graph to go back through"
+        return "Runs; no backward was called, and none could be asked for"
     return HEADLINES[run.verdict]
 
 

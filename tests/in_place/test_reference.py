@@ -143,7 +143,7 @@ def test_values_that_are_not_finite_can_be_written(text, values):
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        ("x = ones(2)\ny = x * 2", "nothing in it has a graph"),
+        ("x = ones(2)\ny = x * 2", "none could be asked for"),
         (PAIR + "y = x * x", "finds every saved tensor as it was saved"),
         (PAIR + "y = x.exp()\nz = y * 1\ny.add_(1)\nk = x * 2", "backward would raise from z"),
         (PAIR + "y = x.relu()\ny.data.mul_(2)\ny.sum().backward()", "gradient is right although"),
