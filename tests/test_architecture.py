@@ -157,18 +157,33 @@ def test_the_app_never_starts_multiprocessing():
     assert violations(sorted(loaded), *processes) == []
 
 
-@pytest.mark.parametrize("path", product_files(), ids=relative)
-def test_names_say_what_a_file_holds(path):
-    words = {word for part in path.relative_to(ROOT).with_suffix("").parts for word in part.lower().split("_")}
-    assert not words & VAGUE_NAMES
-    classes = [node.name for node in ast.walk(parse(path)) if isinstance(node, ast.ClassDef)]
-    assert [name for name in classes if name.endswith(("Manager", "Helper", "Util", "Utils"))] == []
+def test_names_say_what_a_file_holds():
+    vague = [relative(path) for path in product_files() if _words_of(path) & VAGUE_NAMES]
+    vague += [
+        f"{relative(path)}: {node.name}"
+        for path in product_files()
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Manager", "Helper", "Util", "Utils"))
+    ]
+    assert vague == []
 
 
-@pytest.mark.parametrize("path", product_files(), ids=relative)
-def test_files_and_functions_stay_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_PER_FILE
-    long = [f"{f.name}: {_body_lines(f)} lines" for f in functions(path) if _body_lines(f) > LINES_PER_FUNCTION]
+def _words_of(path: Path) -> set[str]:
+    return {word for part in path.relative_to(ROOT).with_suffix("").parts for word in part.lower().split("_")}
+
+
+def test_files_stay_short():
+    lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in product_files()}
+    assert {name: count for name, count in lines.items() if count > LINES_PER_FILE} == {}
+
+
+def test_functions_stay_short():
+    long = [
+        f"{relative(path)} {function.name}: {_body_lines(function)} lines"
+        for path in product_files()
+        for function in functions(path)
+        if _body_lines(function) > LINES_PER_FUNCTION
+    ]
     assert long == []
 
 
@@ -181,11 +196,11 @@ def _body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines
 
 
-@pytest.mark.parametrize("path", product_files(), ids=relative)
-def test_every_module_says_what_it_is(path):
-    if path.name == "__init__.py" and not path.read_text(encoding="utf-8").strip():
-        pytest.skip("an empty package file")
-    assert ast.get_docstring(parse(path))
+def test_every_module_says_what_it_is():
+    silent = [path for path in product_files() if not ast.get_docstring(parse(path))]
+    assert [
+        relative(path) for path in silent if path.name != "__init__.py" or path.read_text(encoding="utf-8").strip()
+    ] == []
 
 
 @pytest.mark.parametrize("path", PAGE_MODULES, ids=relative)

@@ -11,10 +11,27 @@ from streamlit.testing.v1 import AppTest
 from engine.models.spec import ModelSpec
 from pages.shared.model_controls import ARCHITECTURES, TITLES, TOPICS
 from pages.shared.navigation import discover_pages
-from tests.app.pages_under_test import ON_EACH_MODEL, PAGE_FILES, errors, named, open_page, page_id, widgets
+from tests.app.pages_under_test import (
+    EVERY_CONTROL_OF_MODELS,
+    ON_EACH_MODEL,
+    PAGE_FILES,
+    errors,
+    named,
+    open_page,
+    page_id,
+    widgets,
+)
 
 every_page = pytest.mark.parametrize("path", PAGE_FILES, ids=page_id)
-GARBAGE = ("", "-1", "1e999", "nan", "<img src=x onerror=alert(1)>", "null", "9" * 400)
+NONSENSE = [
+    "1e999",
+    "<img src=x onerror=alert(1)>",
+    *(pytest.param(text, marks=pytest.mark.slow) for text in ("", "-1", "nan", "null", "9" * 400)),
+]
+EACH_MODEL = [
+    pytest.param(path, tag, marks=() if path == EVERY_CONTROL_OF_MODELS else pytest.mark.slow)
+    for path, tag in ON_EACH_MODEL
+]
 
 
 @cache
@@ -55,14 +72,14 @@ def test_no_result_is_kept_in_the_session(path):
 
 
 @every_page
-@pytest.mark.parametrize("text", GARBAGE)
+@pytest.mark.parametrize("text", NONSENSE)
 def test_a_link_with_nonsense_falls_back(path, text):
     keys = {widget.key for widget in widgets(opened(path)).values() if widget.key}
     app = open_page(path, pinned=text, **dict.fromkeys(keys, text))
     assert errors(app) == []
 
 
-@pytest.mark.parametrize(("path", "tag"), ON_EACH_MODEL, ids=named)
+@pytest.mark.parametrize(("path", "tag"), EACH_MODEL, ids=named)
 def test_every_model_opens_on_every_page_that_shows_models(path, tag):
     app = open_page(path, model=TITLES[tag])
     assert app.selectbox(key="model").value == tag
