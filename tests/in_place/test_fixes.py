@@ -109,7 +109,7 @@ SAVES = st.sampled_from(
 def test_any_mixture_of_saves_and_writes_ends_in_a_verdict_and_never_in_a_wrong_correction(saves, writes):
     program = BEFORE + "h = x * 3\nv = h[1:]\n" + "\n".join([*saves, *writes, "y.sum().backward()"])
     run = run_program(program, 0, with_graphs=False)
-    assert (run.error is None) == (run.verdict in ("runs", "wrong gradient"))
+    assert (run.error is None) == (run.verdict in ("runs", "wrong gradient", "would break backward"))
     found = find_fix(program, 0, run)
     if found is not None:
         assert found.same_values is True
