@@ -28,7 +28,9 @@ STATEMENT = "statement"
 """Link parameter: the selected line, with a sum of the program it belongs to."""
 TALLEST = 640
 PRESENTED = 1.4
-"""How much larger the picture is in presenter mode."""
+"""How much larger the picture is in presenter mode, where it then still fits beside the sidebar."""
+FITTING = 920
+"""Pixels beside the sidebar of a window that is 1280 wide."""
 
 
 def draw_timeline(spec: ProgramSpec, line: int) -> None:
@@ -47,10 +49,10 @@ def draw_timeline(spec: ProgramSpec, line: int) -> None:
 
 def presented(svg: str) -> tuple[str, int]:
     """The picture, larger in presenter mode, and the pixels it is given: all of it up to TALLEST."""
-    scale = PRESENTED if st.session_state.get("present") else 1.0
     found = re.search(r'width="(\d+)" height="(\d+)"', svg)
     if found is None:
         return svg, TALLEST
+    scale = max(1.0, min(PRESENTED, FITTING / int(found[1]))) if st.session_state.get("present") else 1.0
     width, height = (round(scale * int(one)) for one in found.groups())
     return svg.replace(found[0], f'width="{width}" height="{height}"', 1), min(round(scale * TALLEST), height + 18)
 

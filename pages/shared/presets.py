@@ -147,7 +147,7 @@ def cover_answer(presets: Sequence[Preset]) -> None:
     if number is None or st.session_state.get(SHOWN) == presets[number].question:
         return
     with st.container(height=420, border=True, vertical_alignment="center", horizontal_alignment="center", key="cover"):
-        st.markdown("What do you predict?")
+        st.markdown("What do you predict?", width="content")
         st.button(
             "Show what PyTorch did",
             key="uncover",

@@ -13,5 +13,8 @@ def test_the_picture_is_scaled_as_a_whole_and_keeps_its_view_box(monkeypatch):
     assert in_place_timeline.presented(svg) == (svg, 318)
     monkeypatch.setattr(st, "session_state", {"present": True})
     larger, height = in_place_timeline.presented(svg)
-    assert larger.startswith('<svg width="980" height="420" viewBox="0 0 700 300"><rect width="700" height="300"')
-    assert height == 438
+    assert larger.startswith('<svg width="920" height="394" viewBox="0 0 700 300"><rect width="700" height="300"')
+    assert height == 412
+    small, wide = svg.replace('"700"', '"500"'), svg.replace('"700"', '"1000"')
+    assert in_place_timeline.presented(small)[0].startswith('<svg width="700" height="420"')
+    assert in_place_timeline.presented(wide)[0] == wide
