@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from engine.custom_function.results import CheckedFunction, Curve
 from engine.custom_function.spec import CustomFunctionSpec
 from engine.figures.arrays import array
+from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.custom_function_curves import (
     LINES,
     differing,
@@ -17,8 +18,7 @@ from engine.figures.custom_function_curves import (
     runs_of,
     values_of,
 )
-from engine.figures.palette import BACKGROUND, LINE, MUTED, TEXT, Theme, meaning
-from engine.figures.svg import FONT, safe
+from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_significant, shorten
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 460, 64, 20, 96, 40
@@ -31,23 +31,14 @@ def curves_svg(spec: CustomFunctionSpec, found: CheckedFunction, curve: Curve, t
     x = array(curve.x)
     across, up = (float(x[0]), float(x[-1])), _ends(range_of(curve))
     title = f"{spec.function}: {found.verdict.kind}"
-    body = [_text(LEFT, 30, title, TEXT[theme], 19, 700)]
-    body.append(_text(LEFT, 52, shorten(found.verdict.sentence, 118), MUTED[theme], 12))
+    body = [svg_text(LEFT, 30, title, TEXT[theme], 19, weight=700)]
+    body.append(svg_text(LEFT, 52, shorten(found.verdict.sentence, 118), MUTED[theme], 12))
     body += _shades(x, differing(curve, spec.atol, spec.rtol), across, theme)
     body += _axes(across, up, theme)
     body += _lines(curve, across, up, theme)
     places = gradcheck_points(spec, found, curve)
     body += _points(places, dict(non_finite_points(places, curve)), across, up, theme)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-            f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{FONT}" role="img">',
-            f"<title>{safe(title)}</title>",
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{BACKGROUND[theme]}"/>',
-            *body,
-            "</svg>",
-        ]
-    )
+    return svg_page(WIDTH, HEIGHT, title, body, theme)
 
 
 def _ends(found: list[float] | None) -> Ends:
@@ -73,7 +64,7 @@ def _lines(curve: Curve, across: Ends, up: Ends, theme: Theme) -> list[str]:
         style = f'stroke="{meaning(key).accent(theme)}" stroke-width="{width}" stroke-dasharray="{DASHES[dash]}"'
         drawn.append(f'<path d="{_path(x, values, across, up)}" fill="none" {style}/>')
         drawn.append(f'<path d="M{place} 76h26" fill="none" {style}/>')
-        drawn.append(_text(place + 31, 80, words, TEXT[theme], 12))
+        drawn.append(svg_text(place + 31, 80, words, TEXT[theme], 12))
         place += 48 + 7 * len(words)
     return drawn
 
@@ -120,14 +111,9 @@ def _axes(across: Ends, up: Ends, theme: Theme) -> list[str]:
     lines = [f'<path d="M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}" fill="none" stroke="{LINE[theme]}"/>']
     for number in range(5):
         value = up[0] + (up[1] - up[0]) * number / 4
-        lines.append(_text(LEFT - 8, _y(value, up) + 4, format_significant(value), MUTED[theme], 11, 400, "end"))
+        lines.append(svg_text(LEFT - 8, _y(value, up) + 4, format_significant(value), MUTED[theme], 11, anchor="end"))
         value = across[0] + (across[1] - across[0]) * number / 4
-        lines.append(_text(_x(value, across), bottom + 18, format_significant(value), MUTED[theme], 11, 400, "middle"))
+        lines.append(
+            svg_text(_x(value, across), bottom + 18, format_significant(value), MUTED[theme], 11, anchor="middle")
+        )
     return lines
-
-
-def _text(x: float, y: float, text: str, colour: str, size: int, weight: int = 400, anchor: str = "start") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" fill="{colour}" '
-        f'text-anchor="{anchor}">{safe(text)}</text>'
-    )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from engine.figures.palette import BACKGROUND, CATEGORICAL, LINE, MUTED, TEXT, Theme
-from engine.figures.svg import FONT, safe
+from engine.figures.chart_svg import svg_page, svg_text
+from engine.figures.palette import CATEGORICAL, LINE, MUTED, TEXT, Theme
 from engine.figures.units import format_significant
 
 WIDTH, HEIGHT = 760, 420
@@ -46,25 +46,16 @@ def lines_svg(
         x_title += f" (clipped to {format_significant(limits[0])} … {format_significant(limits[1])})"
     across = _Axis([v for line in lines for v in line.x], log_x, LEFT, WIDTH - RIGHT)
     up = _Axis([v for line in lines for v in line.y], log_y, HEIGHT - BOTTOM, TOP)
-    body = [_text(LEFT, 26, title, TEXT[theme], 16, weight=700)]
+    body = [svg_text(LEFT, 26, title, TEXT[theme], 16, weight=700)]
     body += _legend(lines, theme)
     for place, value in up.ticks():
         body.append(f'<path d="M{LEFT} {place:.1f}H{WIDTH - RIGHT}" stroke="{LINE[theme]}" stroke-opacity=".35"/>')
-        body.append(_text(LEFT - 8, place + 4, format_significant(value), MUTED[theme], 11, "end"))
+        body.append(svg_text(LEFT - 8, place + 4, format_significant(value), MUTED[theme], 11, anchor="end"))
     for place, value in across.ticks():
-        body.append(_text(place, HEIGHT - BOTTOM + 18, format_significant(value), MUTED[theme], 11, "middle"))
-    body.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_title, MUTED[theme], 12, "middle"))
+        body.append(svg_text(place, HEIGHT - BOTTOM + 18, format_significant(value), MUTED[theme], 11, anchor="middle"))
+    body.append(svg_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_title, MUTED[theme], 12, anchor="middle"))
     body += [_line(line, across, up, theme) for line in lines]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-            f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="{FONT}" role="img">',
-            f"<title>{safe(title)}</title>",
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{BACKGROUND[theme]}"/>',
-            *body,
-            "</svg>",
-        ]
-    )
+    return svg_page(WIDTH, HEIGHT, title, body, theme)
 
 
 def _within(line: Line, limits: tuple[float, float]) -> Line:
@@ -123,17 +114,10 @@ def _legend(lines: Sequence[Line], theme: Theme) -> list[str]:
         dash = DASHES[line.place % len(DASHES)]
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         parts.append(f'<path d="M{x:.0f} {y - 4:.0f}h22" stroke="{_colour(line, theme)}" stroke-width="2"{dashed}/>')
-        parts.append(_text(x + 28, y, line.name, TEXT[theme], 12))
+        parts.append(svg_text(x + 28, y, line.name, TEXT[theme], 12))
         x += needed
     return parts
 
 
 def _colour(line: Line, theme: Theme) -> str:
     return CATEGORICAL[line.place % len(CATEGORICAL)][theme == "dark"]
-
-
-def _text(x: float, y: float, text: str, colour: str, size: int, anchor: str = "start", weight: int = 400) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" font-size="{size}" font-weight="{weight}" '
-        f'text-anchor="{anchor}">{safe(text)}</text>'
-    )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.figures.palette import BACKGROUND, DIVERGING, LINE, MUTED, SURFACE, TEXT, Theme, meaning, mix
+from engine.figures.chart_svg import svg_page, svg_text
+from engine.figures.palette import DIVERGING, LINE, MUTED, SURFACE, TEXT, Theme, meaning, mix
 from engine.figures.reduced import reduce
-from engine.figures.svg import FONT, safe
 from engine.figures.units import format_significant
 
 WIDTH, MARGIN, TOP, FOOT = 620, 20, 56, 34
@@ -31,18 +31,9 @@ def matrix_svg(values: NDArray[Any], theme: Theme = "light", *, title: str) -> s
         for c in range(columns)
     ]
     words = f"{values.shape[0]} × {values.shape[1]}, colours reach ±{format_significant(largest)}; grey is exactly 0"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
-            f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONT}" role="img">',
-            f"<title>{safe(title)}</title>",
-            f'<rect width="{WIDTH}" height="{height:.0f}" fill="{BACKGROUND[theme]}"/>',
-            f'<text x="{MARGIN}" y="32" fill="{TEXT[theme]}" font-size="16" font-weight="700">{safe(title)}</text>',
-            *body,
-            f'<text x="{MARGIN}" y="{height - 12:.0f}" fill="{MUTED[theme]}" font-size="12">{safe(words)}</text>',
-            "</svg>",
-        ]
-    )
+    body.insert(0, svg_text(MARGIN, 32, title, TEXT[theme], 16, weight=700))
+    body.append(svg_text(MARGIN, height - 12, words, MUTED[theme], 12))
+    return svg_page(WIDTH, height, title, body, theme)
 
 
 def _colour(value: float, largest: float, theme: Theme) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.figures.palette import BACKGROUND, LINE, MUTED, TEXT, Theme
-from engine.figures.svg import FONT, safe
+from engine.figures.chart_svg import svg_page, svg_text
+from engine.figures.palette import LINE, MUTED, TEXT, Theme
 from engine.figures.timing_chart import colour_of
 from engine.figures.timing_words import band_words, headline
 from engine.figures.units import format_time
@@ -20,21 +20,12 @@ def comparison_svg(comparison: Comparison, theme: Theme = "light") -> str:
     every = [s for samples in comparison.samples_s for s in samples]
     low, high = min(every), max(every)
     height = TOP + ROW * len(comparison.names) + 44
-    body = [_text(LEFT, 34, headline(comparison), TEXT[theme], 20, 700)]
-    body.append(_text(LEFT, 60, band_words(comparison), MUTED[theme], 13))
+    body = [svg_text(LEFT, 34, headline(comparison), TEXT[theme], 20, weight=700)]
+    body.append(svg_text(LEFT, 60, band_words(comparison), MUTED[theme], 13))
     for place, (name, samples) in enumerate(zip(comparison.names, comparison.samples_s, strict=True)):
         body += _row(name, samples, comparison.median_s[place], place, (low, high), theme)
     body += _axis(low, high, height - 36, theme)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-            f'font-family="{FONT}" role="img">',
-            f"<title>{safe(headline(comparison))}</title>",
-            f'<rect width="{WIDTH}" height="{height}" fill="{BACKGROUND[theme]}"/>',
-            *body,
-            "</svg>",
-        ]
-    )
+    return svg_page(WIDTH, height, headline(comparison), body, theme)
 
 
 def _x(value: float, ends: tuple[float, float]) -> float:
@@ -53,10 +44,10 @@ def _row(
     ]
     x = _x(middle, ends)
     return [
-        _text(24, y + 6, name, colour, 18, 700),
+        svg_text(24, y + 6, name, colour, 18, weight=700),
         *dots,
         f'<path d="M{x:.1f} {y - 26:.1f}V{y + 26:.1f}" stroke="{colour}" stroke-width="3"/>',
-        _text(min(x + 6, WIDTH - 110), y + 32, f"median {format_time(middle)}", TEXT[theme], 12),
+        svg_text(min(x + 6, WIDTH - 110), y + 32, f"median {format_time(middle)}", TEXT[theme], 12),
     ]
 
 
@@ -64,12 +55,5 @@ def _axis(low: float, high: float, y: float, theme: Theme) -> list[str]:
     lines = [f'<path d="M{LEFT} {y}H{WIDTH - RIGHT}" stroke="{LINE[theme]}"/>']
     for number in range(TICKS):
         value = low + (high - low) * number / (TICKS - 1)
-        lines.append(_text(_x(value, (low, high)), y + 20, format_time(value), MUTED[theme], 12, anchor="middle"))
+        lines.append(svg_text(_x(value, (low, high)), y + 20, format_time(value), MUTED[theme], 12, anchor="middle"))
     return lines
-
-
-def _text(x: float, y: float, text: str, colour: str, size: int, weight: int = 400, anchor: str = "start") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" fill="{colour}" '
-        f'text-anchor="{anchor}">{safe(text)}</text>'
-    )
