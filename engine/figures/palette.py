@@ -63,6 +63,8 @@ MARKS: dict[str, str] = {
     "half": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM5 2A3 3 0 0 0 5 8Z",
     "question": "M2 3A3 3 0 1 1 6 5.8V7H4V4.6A1.2 1.2 0 1 0 3.8 3ZM4 8H6V10H4Z",
     "delta": "M5 .4L9.9 9.6H.1ZM5 4L2.9 8H7.1Z",
+    "clock": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM4.2 2V5.8H7.6V4.3H5.8V2Z",
+    "tray": "M4 0H6V4H8.6L5 7.6L1.4 4H4ZM0 8.4H10V10H0Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -148,6 +150,14 @@ _MEANINGS = (
     Meaning("gradient_passes", "gradient passes, .grad keeps none", "#8a5cb0", "#d6b6f2", "half"),
     Meaning("not_asked", "requires no gradient", "#5d6b7c", "#93a1b3", "ellipsis"),
     Meaning("output", "output", "#2b3441", "#dfe5ee", "star"),
+    Meaning("optimizer_state", "optimizer state", "#a83a78", "#f0a6cf", "plus"),
+    Meaning("temporary", "temporary", "#5d6b7c", "#93a1b3", "clock"),
+    Meaning("moved_away", "saved, moved off the device", "#2688b0", "#7fd0ee", "tray"),
+    Meaning("representable", "normal number", "#00795a", "#2fc59b", "span"),
+    Meaning("subnormal", "subnormal: fewer digits", "#007f8a", "#3fd0da", "half"),
+    Meaning("underflow", "rounds to 0", "#b85300", "#ff9a52", "arrow_down"),
+    Meaning("overflow", "beyond the largest number", "#c2002f", "#ff6b81", "triangle"),
+    Meaning("skipped", "skipped step", "#c04a00", "#ff8b4d", "no_entry"),
 )
 
 PALETTE: dict[str, Meaning] = {meaning.key: meaning for meaning in _MEANINGS}

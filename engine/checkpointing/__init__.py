@@ -1,0 +1,1 @@
+"""Checkpointing and offload policies, measured, forecast and searched."""
