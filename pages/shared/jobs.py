@@ -93,6 +93,17 @@ def _draw_rest(slot: str) -> None:
         st.button("Stop", key=f"stop.rest.{slot}", type="tertiary", on_click=_stop, args=(slot,))
 
 
+def compute_meanwhile(spec: Spec[R], *, slot: str) -> R | None:
+    """The result of `spec`, or None while it is computed and after a fault: the page goes on without it.
+
+    `draw_rest` of the same spec and slot tells of both, and draws the page again once the result is there.
+    """
+    if _has_failed(spec, slot) or not _job_for(spec, slot).wait(PATIENCE_S):
+        return None
+    outcome = _outcome(spec, slot, WAITING_HEIGHT)
+    return None if isinstance(outcome, FaultReport) else outcome
+
+
 def _has_failed(spec: Spec[Any], slot: str) -> bool:
     failed = _faults().get(slot)
     return failed is not None and failed[0] == spec

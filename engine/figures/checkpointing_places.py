@@ -1,0 +1,53 @@
+"""Where the labels of marks stand, so that none lies over another label or mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+LETTER, LINE = 6.6, 16.0
+"""Mean width of a letter and height of a line at 12 pixels."""
+MARK = 9.0
+"""Half the room of a mark."""
+STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7, -8, 8)
+
+
+class Place(NamedTuple):
+    """Offset of a label from its mark in pixels, right and down, to its left or right end in the middle of the line."""
+
+    right: float
+    down: float
+    anchor: str
+    """ "left": the label begins there; "right": it ends there."""
+
+
+def place_labels(
+    marks: Sequence[tuple[float, float]], labels: Sequence[str], width: float, height: float
+) -> tuple[Place, ...]:
+    """One place per mark, beside it where there is room, else above or below; pixels from the top left corner."""
+    taken = [(x - MARK, y - MARK, x + MARK, y + MARK) for x, y in marks]
+    found = []
+    for (x, y), label in zip(marks, labels, strict=True):
+        room = LETTER * len(label)
+        place = _free(x, y, room, taken, width, height)
+        found.append(place)
+        taken.append(_box(x, y, room, place))
+    return tuple(found)
+
+
+def _free(
+    x: float, y: float, room: float, taken: Sequence[tuple[float, float, float, float]], width: float, height: float
+) -> Place:
+    sides = ("left", "right") if x + room + 2 * MARK < width else ("right", "left")
+    tries = [Place((MARK + 3) * (1 if s == "left" else -1), step * LINE * 0.75, s) for step in STEPS for s in sides]
+    for place in tries:
+        left, top, right, bottom = _box(x, y, room, place)
+        inside = left >= 0 and top >= 0 and right <= width and bottom <= height
+        if inside and not any(left < r and mine < right and top < b and t < bottom for mine, t, r, b in taken):
+            return place
+    return tries[0]
+
+
+def _box(x: float, y: float, room: float, place: Place) -> tuple[float, float, float, float]:
+    left = x + place.right - (room if place.anchor == "right" else 0.0)
+    return left, y + place.down - LINE / 2, left + room, y + place.down + LINE / 2

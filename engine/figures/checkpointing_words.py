@@ -1,0 +1,131 @@
+"""Policies in words and rows: deltas to off, forecast against fact, what was run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from engine.checkpointing.policy import Policy, label_of
+from engine.checkpointing.spec import Forecast, Outcome
+from engine.figures.checkpointing_axes import format_flops
+from engine.figures.units import MINUS, format_bytes, format_count, format_exact_bytes, format_significant
+from engine.timing.comparison import Comparison, Ratio
+
+NAMES = 4
+"""Gradients named before the rest is counted."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known of one policy; None where it was not run, not timed or not forecast."""
+
+    policy: Policy
+    outcome: Outcome | None
+    forecast: Forecast | None
+    ratio: Ratio | None
+
+    @property
+    def label(self) -> str:
+        return label_of(self.policy)
+
+
+def rows_of(
+    policies: Sequence[Policy],
+    outcomes: Sequence[Outcome] = (),
+    forecasts: Sequence[Forecast] = (),
+    comparison: Comparison | None = None,
+) -> tuple[Row, ...]:
+    """One row per policy, in order."""
+    ran, told = {one.policy: one for one in outcomes}, {one.policy: one for one in forecasts}
+    ratios = {one.name: one for one in comparison.ratios} if comparison is not None else {}
+    return tuple(
+        Row(policy=p, outcome=ran.get(p), forecast=told.get(p), ratio=ratios.get(label_of(p))) for p in policies
+    )
+
+
+def change(value: float | None, base: float | None) -> float | None:
+    """Relative to `base`: −0.5 is half of it; None where either is missing or the base is 0."""
+    return None if value is None or not base else (value - base) / base
+
+
+def change_words(value: int | None, base: int | None) -> str:
+    """ "−12.5 MiB (−72.4 %)"; "as off" for equals, "" where either is missing."""
+    if value is None or base is None:
+        return ""
+    if value == base:
+        return "as off"
+    sign = "+" if value > base else MINUS
+    share = f" ({sign}{abs(value - base) / base:.1%})" if base else ""
+    return f"{sign}{format_bytes(abs(value - base))}{share}"
+
+
+def error_words(forecast: int | None, fact: int | None, exact: bool = False) -> str:
+    """How far a forecast was from the fact: "exact", "+1.20 % too high"."""
+    if forecast is None or fact is None:
+        return ""
+    if forecast == fact:
+        return "exact" + (", as promised" if exact else "")
+    share = abs(forecast - fact) / fact if fact else 1.0
+    return f"{format_significant(100 * share)} % too {'high' if forecast > fact else 'low'}" + (
+        ", though promised exact" if exact else ""
+    )
+
+
+def gradients_words(outcome: Outcome) -> str:
+    """Whether the gradients are those of off, and which are not."""
+    if outcome.error is not None:
+        return "PyTorch refused"
+    if outcome.gradients_identical is None:
+        return "not compared"
+    if outcome.gradients_identical:
+        return "bit-identical to off"
+    names = ", ".join(outcome.differing[:NAMES])
+    more = len(outcome.differing) - NAMES
+    largest = outcome.largest_difference
+    by = f", by up to {format_significant(largest)} of the norm" if largest else ""
+    return f"differ or missing: {names}" + (f" and {more} more" if more > 0 else "") + by
+
+
+def ratio_words(row: Row) -> str:
+    """ "1.35× (1.31 to 1.40)", "1" for off."""
+    if row.policy == Policy():
+        return "1 (the reference)"
+    if row.ratio is None:
+        return "not timed"
+    told = f"{format_significant(row.ratio.ratio)}× ({format_significant(row.ratio.low)} to "
+    told += f"{format_significant(row.ratio.high)})"
+    return told if row.ratio.shows_a_difference else f"{told}, no difference shown"
+
+
+FACTS = ("fact", "value", "against off", "forecast (estimated)", "forecast error")
+
+
+def fact_rows(row: Row, off: Row) -> tuple[tuple[str, ...], ...]:
+    """Bytes and recomputation of one policy as rows of `FACTS`."""
+    ran, told = row.outcome, row.forecast
+    base = off.outcome or off.forecast
+    found = []
+    for label, name in (("held for backward", "held_bytes"), ("peak of the step", "peak_bytes")):
+        value, foretold = getattr(ran, name, None), getattr(told, name, None)
+        exact = name == "held_bytes" and told is not None and told.held_is_exact
+        shown = value if value is not None else foretold
+        error = error_words(foretold, value, exact)
+        found.append((label, _bytes(value), change_words(shown, getattr(base, name, None)), _bytes(foretold), error))
+    if ran is not None and ran.live_bytes is not None:
+        found.append(("live after the forward", _bytes(ran.live_bytes), _against(ran, off, "live_bytes"), "", ""))
+    if ran is not None and ran.moved_bytes:
+        found.append(("moved away", _bytes(ran.moved_bytes), "", "", ""))
+    for label, name in (("operations run again", "recomputed_operations"), ("FLOPs run again", "recomputed_flops")):
+        value, foretold = (getattr(one, name, None) for one in (ran, told))
+        form = format_flops if name == "recomputed_flops" else format_count
+        words = ["" if one is None else form(one) for one in (value, foretold)]
+        found.append((label, words[0], "", words[1], error_words(foretold, value) if value or foretold else ""))
+    return tuple(found)
+
+
+def _against(ran: Outcome, off: Row, name: str) -> str:
+    return change_words(getattr(ran, name), getattr(off.outcome, name, None))
+
+
+def _bytes(value: int | None) -> str:
+    return "" if value is None else f"{format_bytes(value)}  ({format_exact_bytes(value)})"
