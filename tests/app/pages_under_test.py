@@ -20,8 +20,11 @@ MODEL_PAGES = [entry.path for entry in discover_pages() if entry.has_model_contr
 ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECTURES)]
 EVERY_CONTROL_OF_MODELS = PAGES_FOLDER / "graph" / "01_autograd_graph.py"
 DEFAULT_MODEL = "mlp"
+DEEP_MODELS = ("chain", "recurrent")
+"""Their graphs grow deep, which a page may not survive although the bytes are few."""
 SCRIPT_TIMEOUT_S = 60
 LONG_LIST = 12
+SIZES = {"slider", "number_input"}
 
 WIDGETS = (
     "slider",
@@ -81,7 +84,7 @@ def extremes(widget: Any) -> Iterator[Any]:
     Of a long list of options both ends and some between: each entry of a catalogue has tests in its own topic.
     """
     kind = widget.type
-    if kind in {"slider", "number_input"}:
+    if kind in SIZES:
         number = type(widget.value)
         yield from sorted({number(widget.min), number(widget.max)} - {widget.value})
     elif kind in {"toggle", "checkbox"}:
@@ -103,8 +106,9 @@ def named(value: Path | str) -> str:
 def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = False) -> list[str]:
     """One control at a time, on the model `tag` where the page shows models; what went wrong in words.
 
-    The controls of models are turned to all their extremes on one page, and what sets a size to its largest on every
-    page; those that every model shares on one model only. `only_ends` takes the first and the last value.
+    The controls of models are turned to all their extremes on one page. On the others the sizes of a model are set to
+    their largest, at once, or one by one where that makes it deep; the page's own controls are turned on one model
+    only. `only_ends` takes the first and the last value.
     """
     query = {"model": TITLES[tag]} if tag else {}
     opened = open_page(path, **query)
@@ -112,6 +116,9 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
     if rounds:  # what is measured, briefly
         opened = open_page(path, **query, **rounds)
     failed = [f"opened: {message}" for message in errors(opened)]
+    if tag and tag not in DEEP_MODELS and path != EVERY_CONTROL_OF_MODELS:
+        largest = open_page(path, **query, **rounds, **_largest_sizes(opened, tag))
+        failed += [f"all sizes at their largest: {message}" for message in errors(largest)]
     for key, widget in widgets(opened).items():
         values = _values(path, tag, key, widget)
         for value in values[:1] + values[1:][-1:] if only_ends else values:
@@ -122,12 +129,18 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
     return failed
 
 
+def _largest_sizes(app: AppTest, tag: str) -> dict[str, str]:
+    """The link that sets every number of the model to its largest."""
+    sizes = {key: one for key, one in widgets(app).items() if key.startswith(f"{tag}.") and one.type in SIZES}
+    return {key: str(type(one.value)(one.max)) for key, one in sizes.items()}
+
+
 def _values(path: Path, tag: str, key: str, widget: Any) -> list[Any]:
     """The values to turn a control to on this page with this model."""
     of_this_model, of_any = key.startswith(f"{tag or DEFAULT_MODEL}."), _is_of_models(key)
     if path == EVERY_CONTROL_OF_MODELS:
         return list(extremes(widget)) if of_this_model or tag == DEFAULT_MODEL else []
-    if of_this_model and widget.type in {"slider", "number_input"}:
+    if of_this_model and tag in DEEP_MODELS and widget.type in SIZES:
         return list(extremes(widget))[-1:]
     return list(extremes(widget)) if not of_any and tag in ("", DEFAULT_MODEL) else []
 
