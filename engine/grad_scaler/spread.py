@@ -1,0 +1,90 @@
+"""Gradients by power of two, and what becomes of them when they are converted for real."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+
+from engine.grad_scaler.results import BestScale, Range, Share, Spread
+from engine.recorded_grad_scaler import values_of
+
+FORMATS = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
+SWEEP = tuple(range(-16, 41))
+"""Exponents of the scales tried."""
+
+
+def range_of(name: str) -> Range:
+    """What torch.finfo says of a format."""
+    info = torch.finfo(getattr(torch, name))
+    return Range(
+        dtype=name,
+        largest=info.max,
+        smallest_normal=info.smallest_normal,
+        smallest_subnormal=info.smallest_normal * info.eps,
+    )
+
+
+def spread_of(
+    source: Literal["parameters", "activations"], gradients: list[torch.Tensor], scales: tuple[float, ...]
+) -> Spread:
+    """Counts by power of two, shares of every format at `scales`, and the power of two that loses least."""
+    flat = [values_of(one).detach().reshape(-1).double() for one in gradients]
+    values = torch.cat(flat) if flat else torch.zeros(0, dtype=torch.float64)
+    finite = values[values.isfinite() & (values != 0)]
+    exponents, counts = torch.unique(torch.frexp(finite).exponent - 1, return_counts=True)
+    return Spread(
+        source=source,
+        elements=values.numel(),
+        zeros=int((values == 0).sum()),
+        non_finite=int((~values.isfinite()).sum()),
+        exponents=tuple(exponents.tolist()),
+        counts=tuple(counts.tolist()),
+        shares=tuple(share_of(finite, name, scale) for scale in scales for name in FORMATS),
+        best=tuple(_best(finite, name) for name in FORMATS),
+        sweep=SWEEP,
+    )
+
+
+def share_of(values: torch.Tensor, name: str, scale: float) -> Share:
+    """Counts over `values` (float64, finite, not 0), each multiplied with `scale` and converted with `.to`."""
+    dtype: torch.dtype = getattr(torch, name)
+    info = torch.finfo(dtype)
+    scaled = (values * scale).abs()
+    became = scaled.to(dtype).double()
+    overflow = int((~became.isfinite()).sum())
+    to_zero = int((became == 0).sum())
+    saturated = int(((became == info.max) & (scaled > _rounds_to_largest(info))).sum())
+    subnormal = int(((became > 0) & (became < info.smallest_normal)).sum())
+    normal = values.numel() - overflow - to_zero - saturated - subnormal
+    return Share(
+        dtype=name,
+        scale=scale,
+        to_zero=to_zero,
+        subnormal=subnormal,
+        normal=normal,
+        overflow=overflow,
+        saturated=saturated,
+    )
+
+
+def _rounds_to_largest(info: torch.finfo) -> float:
+    """Half a spacing above the largest number: up to here rounding to nearest gives it."""
+    return float(info.max + 2.0 ** math.floor(math.log2(info.max)) * info.eps / 2)
+
+
+def _best(values: torch.Tensor, name: str) -> BestScale:
+    shares = [share_of(values, name, 2.0**exponent) for exponent in SWEEP]
+    least = min(one.lost for one in shares)
+    fewest = min(one.subnormal for one in shares if one.lost == least)
+    good = [e for e, one in zip(SWEEP, shares, strict=True) if one.lost == least]
+    finest = [e for e, one in zip(SWEEP, shares, strict=True) if one.lost == least and one.subnormal == fewest]
+    return BestScale(
+        dtype=name,
+        exponent=min(finest, key=abs),
+        low=good[0],
+        high=good[-1],
+        lost=least,
+        swept=tuple(one.lost for one in shares),
+    )
