@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from engine.checkpointing.outcome import run_policies
 from engine.checkpointing.pricing import price
 from engine.checkpointing.spec import (
     Forecasts,
     ForecastSpec,
-    Outcomes,
     PolicyGraph,
     PolicyGraphSpec,
-    PolicySpec,
     PolicyTimes,
     PolicyTimingSpec,
     Searched,
@@ -18,13 +17,6 @@ from engine.checkpointing.spec import (
 from engine.runner.contract import ProgressSink
 
 __all__ = ["forecast_policies", "price", "run_policies", "search_policy", "time_policies", "trace_policy"]
-
-
-def run_policies(spec: PolicySpec, progress: ProgressSink) -> Outcomes:
-    """One forward, loss and backward of the model under each policy, counted and compared with off."""
-    from engine.checkpointing.outcome import run_policies
-
-    return run_policies(spec, progress)
 
 
 def time_policies(spec: PolicyTimingSpec, progress: ProgressSink) -> PolicyTimes:

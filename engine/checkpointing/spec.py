@@ -30,9 +30,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One policy, run once: exact bytes and counts, and whether its gradients are those of `off`.
 
     `held_bytes`: storages kept between forward and backward for backward alone, each once, parameters, buffers and
-    inputs left out; what an offload moved away is in `moved_bytes` instead. `peak_bytes`: the most the allocator had
-    given out during forward and backward, above what was there before. `live_bytes`: what it had given out when the
-    forward ended. All None when PyTorch raised `error`.
+    inputs left out; what an offload moved away is in `moved_bytes` instead (one that two nodes save is moved twice).
+    `peak_bytes`: the most the allocator had given out during forward and backward, above what was there before.
+    `live_bytes`: what it had given out when the forward ended; outputs are in it, and the generator's state that every
+    checkpoint keeps unless told not to (5,056 bytes on the CPU), which are not in `held_bytes`. All three are None when
+    PyTorch raised `error`.
     """
 
     policy: Policy
@@ -52,6 +54,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Bit for bit those of `off`, every parameter and every input that requires one."""
     differing: tuple[str, ...] = ()
     """Names of the gradients that are not, or that are missing."""
+    missing: tuple[str, ...] = ()
+    """Of those, the ones that `off` has and this policy has not: backward never reached them."""
+    differing_elements: int = 0
+    """Elements of gradients, over all of them, whose bits are not those of `off`; of `gradient_elements`."""
+    gradient_elements: int = 0
     largest_difference: float | None = None
     """Largest relative difference of norms ||g - g_off|| / ||g_off|| over the gradients both have."""
     error: PyTorchSaid | None = None

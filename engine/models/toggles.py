@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -20,18 +20,36 @@ from engine.models.spec import ModelSpec
 Step = Callable[[torch.Tensor], torch.Tensor]
 
 
+class Checkpoints(Protocol):
+    """What decides which blocks are checkpointed and how: the fields of ModelSpec that do."""
+
+    @property
+    def checkpoint(self) -> str: ...
+    @property
+    def checkpoint_k(self) -> int: ...
+    @property
+    def checkpoint_segments(self) -> int: ...
+    @property
+    def use_reentrant(self) -> bool: ...
+    @property
+    def preserve_rng_state(self) -> bool: ...
+
+
 def apply_toggles(model: nn.Module, spec: ModelSpec) -> None:
     """Freeze, set train or eval, and replace `model.run_blocks` where `spec` asks for it."""
     model.train(spec.train)
     freeze(model, spec.frozen)
-    on_a_block = spec.grad_mode != "grad" and spec.grad_mode_block >= 0
-    if spec.checkpoint == "off" and not on_a_block:
-        return
+    if spec.checkpoint != "off" or (spec.grad_mode != "grad" and spec.grad_mode_block >= 0):
+        model.run_blocks = partial(run_steps, steps_of(model, spec), spec)  # type: ignore[assignment]
+
+
+def steps_of(model: nn.Module, spec: ModelSpec) -> list[Step]:
+    """The blocks of `model`, the one that has a gradient mode of its own under it."""
     steps: list[Step] = list(model.blocks)  # type: ignore[arg-type]
-    if on_a_block:
-        block = spec.grad_mode_block
+    block = spec.grad_mode_block
+    if spec.grad_mode != "grad" and block >= 0:
         steps[block] = partial(run_under, spec.grad_mode, steps[block])
-    model.run_blocks = partial(run_steps, steps, spec)  # type: ignore[assignment]
+    return steps
 
 
 def freeze(model: nn.Module, groups: tuple[str, ...]) -> None:
@@ -40,7 +58,7 @@ def freeze(model: nn.Module, groups: tuple[str, ...]) -> None:
         model.get_submodule(group).requires_grad_(False)
 
 
-def run_steps(steps: list[Step], spec: ModelSpec, x: torch.Tensor) -> torch.Tensor:
+def run_steps(steps: list[Step], spec: Checkpoints, x: torch.Tensor) -> torch.Tensor:
     """Run `steps` one after the other under the checkpoint policy of `spec`."""
     keep: dict[str, Any] = {"use_reentrant": spec.use_reentrant, "preserve_rng_state": spec.preserve_rng_state}
     if spec.checkpoint == "segments":
@@ -52,7 +70,7 @@ def run_steps(steps: list[Step], spec: ModelSpec, x: torch.Tensor) -> torch.Tens
     return x
 
 
-def is_checkpointed(spec: ModelSpec, block: int) -> bool:
+def is_checkpointed(spec: Checkpoints, block: int) -> bool:
     """Whether block number `block` is checkpointed by itself under "every_k" or "each_block"."""
     if spec.checkpoint == "every_k":
         return block % spec.checkpoint_k == 0

@@ -1,0 +1,65 @@
+"""Gradients and loss of one run, compared bit for bit with those of another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from engine.models.build import Built
+
+
+class Gradients(NamedTuple):
+    """The loss, and the gradient of every parameter and input that requires one; None where backward brought none."""
+
+    loss: torch.Tensor | None
+    of: dict[str, torch.Tensor | None]
+
+
+def take_gradients(built: Built, loss: torch.Tensor | None) -> Gradients:
+    """What is in `.grad` now, taken away: the model has none afterwards."""
+    named = [*built.model.named_parameters(), *built.inputs.items()]
+    taken = {name: leaf.grad for name, leaf in named if leaf.requires_grad and leaf.is_leaf}
+    for _, leaf in named:
+        leaf.grad = None
+    return Gradients(None if loss is None else loss.detach(), taken)
+
+
+def compared(found: Gradients, off: Gradients) -> dict[str, Any]:
+    """The fields of Outcome that say how far `found` is from `off`."""
+    pairs = {name: (found.of[name], grad) for name, grad in off.of.items()}
+    both = {name: (a, b) for name, (a, b) in pairs.items() if a is not None and b is not None}
+    missing = tuple(name for name, (a, b) in pairs.items() if a is None and b is not None)
+    counts = {name: differing_elements(a, b) for name, (a, b) in both.items()}
+    differing = [name for name, (a, b) in pairs.items() if counts.get(name) or (a is None) != (b is None)]
+    return {
+        "loss_identical": _same(found.loss, off.loss),
+        "gradients_identical": not differing,
+        "differing": tuple(differing),
+        "missing": missing,
+        "differing_elements": sum(counts.values()),
+        "gradient_elements": sum(b.numel() for _, b in both.values()),
+        "largest_difference": max((_apart(a, b) for a, b in both.values()), default=None),
+    }
+
+
+def _same(a: torch.Tensor | None, b: torch.Tensor | None) -> bool | None:
+    return None if a is None or b is None else not differing_elements(a, b)
+
+
+def differing_elements(a: torch.Tensor, b: torch.Tensor) -> int:
+    """Elements whose bits are not the same, -0.0 and 0.0 told apart, a NaN equal to itself; of one shape."""
+    return int((_bits(a) != _bits(b)).any(dim=-1).sum())
+
+
+def _bits(x: torch.Tensor) -> torch.Tensor:
+    """(elements, bytes of one)."""
+    dense = x.to_dense() if x.layout != torch.strided else x
+    return dense.detach().resolve_conj().contiguous().reshape(-1, 1).view(torch.uint8)
+
+
+def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
+    """||a - b|| / ||b||; infinite where b is zero and a is not."""
+    a, b = (x.detach().to_dense() if x.layout != torch.strided else x.detach() for x in (a, b))
+    apart, norm = float(torch.linalg.vector_norm(a - b)), float(torch.linalg.vector_norm(b))
+    return apart / norm if norm else (float("inf") if apart else 0.0)
