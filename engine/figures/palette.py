@@ -157,6 +157,8 @@ _MEANINGS = (
     Meaning("subnormal", "subnormal: fewer digits", "#007f8a", "#3fd0da", "half"),
     Meaning("underflow", "rounds to 0", "#b85300", "#ff9a52", "arrow_down"),
     Meaning("overflow", "beyond the largest number", "#c2002f", "#ff6b81", "triangle"),
+    Meaning("allocated", "allocated", "#0064a6", "#5aaef2", "arrow_up"),
+    Meaning("freed", "freed", "#b85300", "#ff9a52", "arrow_down"),
     Meaning("skipped", "skipped step", "#c04a00", "#ff8b4d", "no_entry"),
     Meaning("gradients_differ", "gradients differ from off", "#c2002f", "#ff6b81", "unequal"),
 )

@@ -1,0 +1,1 @@
+"""torch.profiler's own table of a training step, and who freed what whom had allocated."""
