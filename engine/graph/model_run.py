@@ -16,7 +16,7 @@ from engine.graph.spec import Graph, ModuleCall, PyTorchError
 from engine.models.build import Built
 from engine.runner.faults import error_text, is_memory_error
 
-Stage = Literal["forward", "loss", "backward"]
+Stage = Literal["forward", "loss", "backward", "optimizer step"]
 
 
 class ModelRun:

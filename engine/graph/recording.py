@@ -55,7 +55,7 @@ class Recording:
 
     def source_of(self, frame: FrameType | None) -> Source | None:
         """The innermost line outside of PyTorch at or above `frame`."""
-        found = _user_frame(frame)
+        found = user_frame(frame)
         if found is None:
             return None
         code, line = found.f_code, found.f_lineno
@@ -184,12 +184,13 @@ class _NoteLines(TorchFunctionMode):
     def _note(self, first: int, after: int, inside_apply: bool) -> None:
         """Numbers used between two operations belong to a custom Function whose forward is running."""
         frame = _applied_from(sys._getframe(2)) if inside_apply else sys._getframe(2)
-        found = _user_frame(frame)
+        found = user_frame(frame)
         if found is not None:
             self.recording.note_line(first, after, found.f_code, found.f_lineno)
 
 
-def _user_frame(frame: FrameType | None) -> FrameType | None:
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame at or above `frame` that runs neither PyTorch's code nor this package's."""
     while frame is not None and frame.f_code.co_filename.startswith((_TORCH, _HERE)):
         frame = frame.f_back
     return frame

@@ -162,7 +162,7 @@ class Leaf(Row, frozen=True, array_like=True, gc=False):
 class PyTorchError(msgspec.Struct, frozen=True, kw_only=True):
     """An error PyTorch raised as the lesson: where it came up and its original text."""
 
-    stage: Literal["forward", "loss", "backward"]
+    stage: Literal["forward", "loss", "backward", "optimizer step"]
     type: str
     message: str
 

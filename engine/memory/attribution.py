@@ -1,0 +1,181 @@
+"""From the events of a profile and the looks taken meanwhile to a trace of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.graph.recording import NOWHERE, Place
+from engine.graph.spec import PyTorchError
+from engine.memory.blocks import CATEGORIES, Category, Held, pack_blocks
+from engine.memory.events import LOOK, PHASE, Event, Events
+from engine.memory.looks import Look, Sighting
+from engine.memory.phases import PhaseMark, phases_of, reruns_of
+from engine.memory.places import MarkPlaces
+from engine.memory.spec import MemoryTrace
+from engine.runner.contract import Array
+
+EARLIER = "allocated before the recording"
+_RANK = {category: rank for rank, category in enumerate(CATEGORIES)}
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block while the events are read."""
+
+    bytes: int
+    born: int
+    event: Event | None
+    died: int = -1
+    category: Category = "temporary"
+    name: str = ""
+    seen: tuple[tuple[int, ...] | None, str] | None = None
+    module: str | None = None
+    holders: dict[str, None] = field(default_factory=dict)
+
+    def note(self, one: Sighting) -> None:
+        self.holders[one.holder] = None
+        if one.category is not None and _RANK[one.category] < _RANK[self.category]:
+            self.category, self.name, self.module = one.category, one.holder, one.module
+            self.seen = one.shape, one.dtype
+
+
+class _Reading:
+    """Blocks in order of birth, as the events come."""
+
+    def __init__(self, looks: list[Look]) -> None:
+        self.blocks: list[_Block] = []
+        self.alive: dict[int, _Block] = {}
+        self.events: list[Event] = []
+        self.phase_starts: dict[int, int] = {}
+        self.uncounted = 0
+        """Bytes of the allocator's figure that earlier profiles left in it; not part of the trace."""
+        self._looks = looks
+
+    def read(self, event: Event) -> None:
+        if event.mark.startswith(LOOK):
+            self._look(self._looks[int(event.mark.removeprefix(LOOK))])
+        elif event.mark.startswith(PHASE):
+            self.phase_starts[int(event.mark.removeprefix(PHASE))] = len(self.events)
+        elif not event.mark:
+            self._allocate(event) if event.size > 0 else self._free(event)
+            self.events.append(event)
+
+    def _allocate(self, event: Event) -> None:
+        block = _Block(event.size, len(self.events), event)
+        self.blocks.append(block)
+        self.alive[event.address] = block
+
+    def _free(self, event: Event) -> None:
+        block = self.alive.pop(event.address, None)
+        if block is None:
+            block = _Block(-event.size, 0, None, name=EARLIER)
+            self.blocks.append(block)
+        block.died = len(self.events)
+
+    def _look(self, look: Look) -> None:
+        for one in look:
+            if (block := self.alive.get(one.address)) is not None:
+                block.note(one)
+
+
+def trace_of(
+    found: Events,
+    looks: list[Look],
+    marks: list[PhaseMark],
+    marked: MarkPlaces,
+    device: str,
+    error: PyTorchError | None = None,
+    **more: Any,
+) -> MemoryTrace:
+    """The trace: blocks attributed, phases, and how far their sum is from the allocator's own figure."""
+    reading = _Reading(looks)
+    for event in found.events:
+        reading.read(event)
+    uncounted = _earlier_bytes(reading)
+    if device == "cpu":  # what an earlier profile counted may long be gone: a CPU counts only while one runs
+        reading.uncounted, uncounted = uncounted, 0
+    if uncounted:
+        reading.blocks.append(_Block(uncounted, 0, None, name=EARLIER))
+    reruns = reruns_of(reading.events)
+    _mark_recomputed(reading, reruns)
+    reading.blocks.sort(key=lambda block: block.born)
+    blocks = pack_blocks([_held(block, found, marked) for block in reading.blocks])
+    totals = np.array([event.total for event in reading.events], dtype=np.int64) - reading.uncounted
+    difference = blocks.live_bytes(len(totals)).sum(axis=0) - totals
+    return MemoryTrace(
+        blocks=blocks,
+        event_s=_seconds(reading.events),
+        allocator_bytes=Array("int64", totals.shape, totals.astype("<i8").tobytes()),
+        phases=phases_of(marks, reading.phase_starts, reading.events, reruns),
+        largest_difference_bytes=int(np.abs(difference).max(initial=0)),
+        error=error,
+        notes=_notes(reading, found),
+        **more,
+    )
+
+
+def _seconds(events: list[Event]) -> Array:
+    times = np.array([event.time_ns for event in events], dtype=np.int64)
+    seconds = (times - times[:1]) * 1e-9
+    return Array("float64", seconds.shape, seconds.astype("<f8").tobytes())
+
+
+def _earlier_bytes(reading: _Reading) -> int:
+    """What the allocator counted before the first event and has not freed since."""
+    if not reading.events:
+        return 0
+    before = reading.events[0].total - reading.events[0].size
+    return before - sum(block.bytes for block in reading.blocks if block.event is None)
+
+
+def _mark_recomputed(reading: _Reading, reruns: list[tuple[int, int]]) -> None:
+    """What a forward run again has brought back is what is alive when it ends."""
+    born = {block.born: block for block in reading.blocks if block.event is not None}
+    for first, after in reruns:
+        for event in range(first, after):
+            block = born.get(event)
+            brought_back = block is not None and (block.died < 0 or block.died >= after)
+            if block is not None and brought_back and _RANK[block.category] > _RANK["recomputed"]:
+                block.category, block.name, block.module = "recomputed", "", None
+
+
+def _held(block: _Block, found: Events, marked: MarkPlaces) -> Held:
+    event = block.event
+    module, source = NOWHERE if event is None else _place_of(event, marked)
+    operation = "" if event is None else event.under.operation
+    shape, dtype = block.seen or (found.seen.get(event.allocation_id) if event else None) or (None, "")
+    return Held(
+        block.bytes,
+        block.born,
+        block.died,
+        block.category,
+        block.name or operation,
+        shape,
+        dtype,
+        module if block.module is None else block.module,
+        operation,
+        source,
+        tuple(block.holders),
+    )
+
+
+def _place_of(event: Event, marked: MarkPlaces) -> Place:
+    under = event.under
+    if under.place >= 0:
+        return marked.places[under.place]
+    return marked.recording.place_of(under.sequence_nr) if under.sequence_nr >= 0 else NOWHERE
+
+
+def _notes(reading: _Reading, found: Events) -> tuple[str, ...]:
+    earlier = sum(block.bytes for block in reading.blocks if block.event is None)
+    notes = [
+        f"{size} bytes were allocated on {device}: not part of this trace" for device, size in found.elsewhere.items()
+    ]
+    if earlier:
+        notes.append(f"{earlier} bytes that the allocator counts were allocated before the recording began")
+    if reading.uncounted:
+        notes.append(f"{reading.uncounted} bytes of earlier profiles are left out of the allocator's figure")
+    return tuple(notes)

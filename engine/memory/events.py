@@ -1,0 +1,130 @@
+"""Every allocation and free of a finished profile, in order, and under what it happened."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from engine import recorded_memory
+from engine.graph.texts import NAMES
+from engine.shapes import plain_shape
+
+PLACE, PHASE, LOOK = "atlas place ", "atlas phase ", "atlas look "
+"""Names of the marks a recording leaves between operations, each followed by a number."""
+
+_EVALUATE = "autograd::engine::evaluate_function: "
+_FACTORIES = frozenset(
+    f"aten::{name}"
+    for name in ("empty", "empty_like", "empty_strided", "empty_quantized", "new_empty", "new_empty_strided", "resize_")
+)
+
+Described = tuple[tuple[int, ...] | None, str]
+"""Shape and dtype."""
+
+
+class Under(NamedTuple):
+    """Where in the tree an event stands: by names and numbers, shared by all events that stand there."""
+
+    operation: str = ""
+    place: int = -1
+    """Number of the place whose mark is around it; -1 where there is none."""
+    sequence_nr: int = -1
+    """Number of the forward operation whose node runs backward here."""
+    node: int = -1
+    """Number of the running node's own event, to tell nodes apart."""
+    reruns: bool = False
+    """An operation that records autograd nodes while a node runs: a forward run again."""
+    direct: bool = True
+    """No operation below the running node."""
+    marked: str = ""
+    """`Optimizer.step#...` or `Optimizer.zero_grad#...` where it is part of one."""
+
+
+class Event(NamedTuple):
+    """One allocation (size > 0) or free (size < 0) of one device, or a mark (size 0)."""
+
+    time_ns: int
+    address: int
+    size: int
+    total: int
+    allocation_id: int
+    under: Under
+    mark: str = ""
+
+
+class Events(NamedTuple):
+    """All events of a profile by time, and shape and dtype of tensors seen in the blocks by allocation id."""
+
+    events: list[Event]
+    seen: dict[int, Described]
+    elsewhere: dict[str, int]
+    """Bytes allocated on other devices than the one asked for."""
+
+
+def read_events(profile: Any, device: str) -> Events:
+    """Walk the event trees of a finished `torch.profiler.profile(profile_memory=True, record_shapes=True)`."""
+    found = Events([], {}, {})
+    waiting = [(event, Under()) for event in reversed(profile.profiler.kineto_results.experimental_event_tree())]
+    while waiting:
+        event, under = waiting.pop()
+        kind, fields = recorded_memory.kind_and_fields(event)
+        if kind == recorded_memory.ALLOCATION:
+            _add_allocation(found, event, fields, under, device)
+            continue
+        if kind == recorded_memory.OPERATION:
+            under = _below(found, event, fields, under)
+        waiting += [(child, under) for child in reversed(event.children)]
+    found.events.sort(key=lambda one: one.time_ns)
+    return found
+
+
+def _add_allocation(found: Events, event: Any, fields: Any, under: Under, device: str) -> None:
+    if NAMES[fields.device].partition(":")[0] != device:
+        name = NAMES[fields.device]
+        found.elsewhere[name] = found.elsewhere.get(name, 0) + max(0, fields.alloc_size)
+        return
+    number = fields.allocation_id
+    found.events.append(
+        Event(
+            event.start_time_ns,
+            fields.ptr,
+            fields.alloc_size,
+            fields.total_allocated,
+            -1 if number is None else number,
+            under,
+        )
+    )
+
+
+def _below(found: Events, event: Any, fields: Any, under: Under) -> Under:
+    """What the children of an operation stand under."""
+    name: str = event.name
+    if name.startswith("atlas "):
+        if name.startswith(PLACE):
+            return under._replace(place=int(name.removeprefix(PLACE)))
+        found.events.append(Event(event.start_time_ns, 0, 0, 0, -1, under, name))
+        return under
+    if name.startswith(_EVALUATE):
+        node = name.removeprefix(_EVALUATE)
+        return Under(node, -1, fields.sequence_number, event.id, marked=under.marked)
+    if name.startswith("Optimizer."):
+        return under._replace(marked=name, operation=name)
+    if fields.scope == recorded_memory.BACKWARD:
+        return under
+    _note_shapes(found.seen, fields.inputs)
+    operation = under.operation if name in _FACTORIES and _is_operation(under) else name
+    reruns = under.reruns or (under.node >= 0 and fields.sequence_number >= 0)
+    return under._replace(operation=operation, reruns=reruns, direct=False)
+
+
+def _is_operation(under: Under) -> bool:
+    return under.operation.startswith("aten::") or not under.direct
+
+
+def _note_shapes(seen: dict[int, Described], inputs: Any) -> None:
+    for one in inputs:
+        if isinstance(one, list):
+            _note_shapes(seen, one)
+        elif isinstance(one, recorded_memory.TensorSeen):
+            number = one.allocation_id
+            if number is not None and number not in seen:
+                seen[number] = plain_shape(one.sizes), NAMES[one.dtype]

@@ -1,0 +1,57 @@
+"""Which events belong to which phase, and where backward runs a forward again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.memory.events import Event
+from engine.memory.spec import Phase, PhaseName
+
+
+class PhaseMark(NamedTuple):
+    """A phase that began where the mark of its number stands, and lasted to the next one."""
+
+    name: PhaseName
+    step: int
+
+
+def phases_of(
+    marks: list[PhaseMark], starts: dict[int, int], events: list[Event], reruns: list[tuple[int, int]]
+) -> tuple[Phase, ...]:
+    """The phases in order; a recomputation follows the backward it lies in."""
+    phases: list[Phase] = []
+    for number, mark in enumerate(marks):
+        first = starts.get(number, len(events))
+        after = starts.get(number + 1, len(events))
+        if phases and (phases[-1].name, phases[-1].step, phases[-1].after) == (*mark, first):
+            first = phases.pop().first
+        phases.append(Phase(mark.name, mark.step, first, after))
+        if mark.name == "backward":
+            phases += [Phase("recompute", mark.step, *one) for one in reruns if first <= one[0] < after]
+    return tuple(phases)
+
+
+def reruns_of(events: list[Event]) -> list[tuple[int, int]]:
+    """(first, after) of every stretch of events in which a running node runs a forward again.
+
+    From the first to the last operation below one node that records nodes of its own, and around them what the
+    checkpoint itself allocates and frees for it: the random number state.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    for number, event in enumerate(events):
+        if event.under.reruns:
+            first, _ = spans.get(event.under.node, (number, 0))
+            spans[event.under.node] = first, number + 1
+    return [_widened(events, first, after) for first, after in spans.values()]
+
+
+def _widened(events: list[Event], first: int, after: int) -> tuple[int, int]:
+    node = events[first].under.node
+    own: set[int] = set()
+    while first and (before := events[first - 1]).under.node == node and before.under.direct and before.size > 0:
+        first -= 1
+        own.add(before.address)
+    while after < len(events) and events[after].size < 0 and events[after].address in own:
+        own.discard(events[after].address)
+        after += 1
+    return first, after
