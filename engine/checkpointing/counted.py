@@ -29,19 +29,22 @@ _OWN = ("_NoopSaveInputs.forward",)
 
 
 class Operations(recorded.DispatchMode):  # type: ignore[no-untyped-call]
-    """Counts operations and FLOPs by part; set `in_backward` between forward and backward."""
+    """Counts operations and FLOPs by part; set `in_backward` between forward and backward.
 
-    def __init__(self, on_again: Callable[[], None] | None = None) -> None:
+    `on_operation(part, name)` is called before each.
+    """
+
+    def __init__(self, on_operation: Callable[[Part, str], None] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.in_backward = False
         self.calls: dict[Part, Counter[str]] = {"forward": Counter(), "backward": Counter(), "again": Counter()}
         self.flops: dict[Part, Counter[str]] = {"forward": Counter(), "backward": Counter(), "again": Counter()}
-        self._on_again = on_again
+        self._on_operation = on_operation
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         part = part_of(sys._getframe(1), self.in_backward)
-        if part == "again" and self._on_again is not None:
-            self._on_again()
+        if part is not None and self._on_operation is not None:
+            self._on_operation(part, str(func))
         out = func(*args, **(kwargs or {}))
         if part is not None:
             self.calls[part][str(func)] += 1

@@ -7,30 +7,14 @@ from engine.checkpointing.pricing import price
 from engine.checkpointing.spec import (
     Forecasts,
     ForecastSpec,
-    PolicyGraph,
-    PolicyGraphSpec,
-    PolicyTimes,
-    PolicyTimingSpec,
     Searched,
     SearchSpec,
 )
+from engine.checkpointing.timing import time_policies
+from engine.checkpointing.trace import trace_policy
 from engine.runner.contract import ProgressSink
 
 __all__ = ["forecast_policies", "price", "run_policies", "search_policy", "time_policies", "trace_policy"]
-
-
-def time_policies(spec: PolicyTimingSpec, progress: ProgressSink) -> PolicyTimes:
-    """Forward, loss and backward of every policy, timed in interleaved rounds."""
-    from engine.checkpointing.timing import time_policies
-
-    return time_policies(spec, progress)
-
-
-def trace_policy(spec: PolicyGraphSpec, progress: ProgressSink) -> PolicyGraph:
-    """The autograd graph under one policy, with what is kept, dropped and run again."""
-    from engine.checkpointing.trace import trace_policy
-
-    return trace_policy(spec, progress)
 
 
 def forecast_policies(spec: ForecastSpec, progress: ProgressSink) -> Forecasts:

@@ -134,7 +134,7 @@ class PolicyTimingSpec(_OfPolicies, Spec[PolicyTimes], frozen=True, kw_only=True
     verb: ClassVar[str] = "time_policies"
     result: ClassVar[type[Result]] = PolicyTimes
     measured: ClassVar[bool] = True
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[Limits] = Limits(wall_s=120.0, cpu_s=240)
 
     rounds: Annotated[int, Meta(ge=5, le=51)] = 11
 
@@ -142,12 +142,15 @@ class PolicyTimingSpec(_OfPolicies, Spec[PolicyTimes], frozen=True, kw_only=True
 class PolicyGraph(Result, frozen=True, kw_only=True):
     """The autograd graph under one policy: what each slot keeps, and what backward runs again.
 
-    `recomputed` has one entry per node of `graph`: how often the operation that made it ran again in backward.
+    `recomputed` has one entry per node of `graph`: how often the operation that made it ran again in backward; for the
+    node of a reentrant checkpoint how often all of it did. `kept_bytes` is `held_bytes` of Outcome.
     """
 
     graph: Graph
     modules: tuple[ModuleCall, ...]
     recomputed: tuple[int, ...]
+    cached: tuple[int, ...] = ()
+    """Nodes whose outputs a selective checkpoint keeps beside the graph, so that they are not made again."""
     kept_bytes: int
     dropped_slots: int
     error: PyTorchSaid | None = None
