@@ -21,11 +21,13 @@ from engine.figures.checkpointing_points import (
     pareto_front,
 )
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
-from engine.figures.units import MINUS, format_bytes, format_exact_bytes
+from engine.figures.units import MINUS, format_bytes, format_exact_bytes, shorten
 
 HEIGHT = 460
 INSIDE = (560.0, 380.0)
 """Pixels of the plot itself in a window 1280 wide, for the places of labels."""
+LABEL = 30
+"""Letters of a label; the whole is in its hover."""
 SYMBOLS = {"saved": "circle", "checkpoint": "square", "moved_away": "diamond", "gradients_differ": "x"}
 
 
@@ -143,9 +145,9 @@ def _add_labels(
 ) -> None:
     width, height = INSIDE
     marks = [(x.share(point.x_bytes) * width, (1 - y.share(point.y)) * height) for point in points]
-    places = place_labels(marks, [point.label for point in points], width, height)
+    places = place_labels(marks, [shorten(point.label, LABEL) for point in points], width, height)
     for point, place in zip(points, places, strict=True):
-        text = escape(point.label)
+        text = escape(shorten(point.label, LABEL))
         figure.add_annotation(
             x=point.x_bytes,
             y=point.y,

@@ -79,11 +79,22 @@ def gradients_words(outcome: Outcome) -> str:
         return "not compared"
     if outcome.gradients_identical:
         return "bit-identical to off"
-    names = ", ".join(outcome.differing[:NAMES])
-    more = len(outcome.differing) - NAMES
-    largest = outcome.largest_difference
-    by = f", by up to {format_significant(largest)} of the norm" if largest else ""
-    return f"differ or missing: {names}" + (f" and {more} more" if more > 0 else "") + by
+    wrong = [name for name in outcome.differing if name not in outcome.missing]
+    told = []
+    if outcome.missing:
+        told.append(f"missing: {names_words(outcome.missing)}")
+    if wrong:
+        words = f"{format_count(outcome.differing_elements)} of {format_count(outcome.gradient_elements)} elements"
+        largest = outcome.largest_difference
+        by = f", by up to {format_significant(largest)} of a norm" if largest else ""
+        told.append(f"differ: {names_words(wrong)} ({words}{by})")
+    return "; ".join(told) or "differ from off"
+
+
+def names_words(names: Sequence[str]) -> str:
+    """The first few and how many more."""
+    more = len(names) - NAMES
+    return ", ".join(names[:NAMES]) + (f" and {format_count(more)} more" if more > 0 else "")
 
 
 def ratio_words(row: Row) -> str:

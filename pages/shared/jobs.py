@@ -93,15 +93,20 @@ def _draw_rest(slot: str) -> None:
         st.button("Stop", key=f"stop.rest.{slot}", type="tertiary", on_click=_stop, args=(slot,))
 
 
-def compute_meanwhile(spec: Spec[R], *, slot: str) -> R | None:
+def compute_meanwhile(spec: Spec[R], *, slot: str, patience_s: float = PATIENCE_S) -> R | None:
     """The result of `spec`, or None while it is computed and after a fault: the page goes on without it.
 
     `draw_rest` of the same spec and slot tells of both, and draws the page again once the result is there.
     """
-    if _has_failed(spec, slot) or not _job_for(spec, slot).wait(PATIENCE_S):
+    if _has_failed(spec, slot) or not _job_for(spec, slot).wait(patience_s):
         return None
     outcome = _outcome(spec, slot, WAITING_HEIGHT)
     return None if isinstance(outcome, FaultReport) else outcome
+
+
+def fault_of(spec: Spec[Any], slot: str) -> FaultReport | None:
+    """Why there is no result of `spec`; None where it runs, is done, or was not asked for."""
+    return _faults()[slot][1] if _has_failed(spec, slot) else None
 
 
 def _has_failed(spec: Spec[Any], slot: str) -> bool:

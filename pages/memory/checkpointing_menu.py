@@ -1,0 +1,142 @@
+"""The policies one can choose by name for a model of any depth, and the reader's own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import get_args
+
+import streamlit as st
+
+from engine.checkpointing.policy import Kind, Policy
+from engine.models.architecture import AnyArchitecture, Gpt
+from engine.models.shape import block_count, has_images
+from pages.shared.fields import LONGEST_TEXT, common_arguments, draw_field, field_value
+
+CONVOLUTIONS = ("aten.convolution.default",)
+MATMULS = ("aten.addmm.default", "aten.mm.default")
+BATCHED = "aten.bmm.default"
+EVERY_5TH, ROOT, TWO, EACH = "every 5th block", "√n segments", "2 segments", "each block"
+REENTRANT, KEEP_MATMULS = "each block, reentrant", "each block, keep matmuls"
+ON_CPU, ON_DISK = "save_on_cpu", "saved to disk"
+MENU: dict[str, Callable[[AnyArchitecture], Policy]] = {
+    EVERY_5TH: lambda model: Policy(kind="every_k", k=5),
+    ROOT: lambda model: Policy(kind="segments", segments=max(1, round(math.sqrt(block_count(model))))),
+    TWO: lambda model: Policy(kind="segments", segments=max(1, min(2, block_count(model)))),
+    EACH: lambda model: Policy(kind="each_block"),
+    REENTRANT: lambda model: Policy(kind="each_block", use_reentrant=True),
+    KEEP_MATMULS: lambda model: Policy(kind="selective", keep=matmuls_of(model)),
+    ON_CPU: lambda model: Policy(kind="save_on_cpu"),
+    ON_DISK: lambda model: Policy(kind="save_on_disk"),
+}
+"""Name -> the policy for a model of this architecture."""
+DEFAULT = (EVERY_5TH, ROOT, EACH, KEEP_MATMULS, ON_CPU)
+CHOSEN, OWN = "policies.which", "policies.own"
+KIND, GROUPS, KEEP = "policies.kind", "policies.groups", "policies.keep"
+KINDS = tuple(kind for kind in get_args(Kind) if kind != "off")
+NUMBERS = ("k", "segments")
+TOGGLES = ("use_reentrant", "preserve_rng_state")
+USES = {
+    "every_k": ("k", *TOGGLES),
+    "segments": ("segments", *TOGGLES),
+    "each_block": TOGGLES,
+    "groups": ("groups", *TOGGLES),
+    "selective": ("keep", "preserve_rng_state"),
+}
+"""Kind -> fields that change something."""
+KNOWN = "policies.operations"
+_RUN = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
+
+
+def matmuls_of(model: AnyArchitecture) -> tuple[str, ...]:
+    """What takes most FLOPs of a block: convolutions of images, else products of matrices."""
+    if has_images(model):
+        return CONVOLUTIONS
+    explicit = isinstance(model, Gpt) and model.attention == "explicit"
+    return (*MATMULS, BATCHED) if explicit else MATMULS
+
+
+def draw_menu() -> None:
+    """Which policies stand beside off, and one of the reader's own."""
+    st.multiselect(
+        "Policies beside off", list(MENU), default=list(DEFAULT), **common_arguments(CHOSEN, "off is always there")
+    )
+
+
+def draw_own() -> None:
+    """The fields of one policy, where it is asked for."""
+    st.toggle("Add one of your own", **common_arguments(OWN, ""))
+    st.selectbox("kind", KINDS, index=KINDS.index("each_block"), **common_arguments(KIND, ""))
+    used = USES.get(_kind(), ())
+    for name in NUMBERS:
+        if name in used:
+            draw_field(Policy, name, f"policies.{name}")
+    if "groups" in used:
+        arguments = common_arguments(GROUPS, "Runs of blocks, each one checkpoint, as in 0-3 4-7")
+        st.text_input("groups", value="0-1", **arguments)
+    if "keep" in used:
+        known = [*dict.fromkeys((*st.session_state.get(KNOWN, ()), *MATMULS, *CONVOLUTIONS))]
+        arguments = common_arguments(KEEP, "Outputs of these are kept; everything else of a block is run again")
+        st.multiselect("keep", known, default=[MATMULS[0]], accept_new_options=True, **arguments)
+    for name in TOGGLES:
+        if name in used:
+            draw_field(Policy, name, f"policies.{name}")
+
+
+def chosen_policies(model: AnyArchitecture) -> tuple[Policy, ...]:
+    """Off, then what the controls name; without blocks only what needs none."""
+    blocks = block_count(model)
+    named = [MENU[name](model) for name in st.session_state.get(CHOSEN, DEFAULT) if name in MENU]
+    if st.session_state.get(OWN):
+        named.append(own_policy())
+    fitting = [one for one in named if blocks or not one.is_checkpoint]
+    return tuple(dict.fromkeys((Policy(), *fitting)))
+
+
+def own_policy() -> Policy:
+    """What the reader put together; fields that its kind does not use stay at their defaults."""
+    kind = _kind()
+    used = USES.get(kind, ())
+    values = {name: field_value(Policy, name, f"policies.{name}") for name in (*NUMBERS, *TOGGLES) if name in used}
+    if "groups" in used:
+        values["groups"] = parse_groups(str(st.session_state.get(GROUPS, "0-1")))
+    if "keep" in used:
+        values["keep"] = tuple(map(str, st.session_state.get(KEEP, [MATMULS[0]])))
+    return Policy(kind=kind, **values)
+
+
+def parse_groups(text: str) -> tuple[tuple[int, int], ...]:
+    """ "0-3 4-7" as ((0, 4), (4, 8)); ValueError in words."""
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"groups takes at most {LONGEST_TEXT} characters; received {len(text)}. Write it as 0-3 4-7.")
+    found = []
+    for word in text.replace(",", " ").split():
+        match = _RUN.fullmatch(word)
+        if match is None:
+            raise ValueError(f"groups takes runs of block numbers; received {word[:40]!r}. Write it as 0-3 4-7.")
+        found.append((int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(found)
+
+
+def groups_text(groups: tuple[tuple[int, int], ...]) -> str:
+    """As it stands in the field."""
+    return " ".join(f"{first}-{after - 1}" for first, after in groups)
+
+
+def menu_values(names: tuple[str, ...], own: Policy | None = None) -> dict[str, object]:
+    """Widget key -> value that makes the controls name these."""
+    values: dict[str, object] = {CHOSEN: list(names), OWN: own is not None}
+    if own is None:
+        return values
+    values[KIND] = own.kind
+    for name in USES.get(own.kind, ()):
+        values[f"policies.{name}"] = {"groups": groups_text(own.groups), "keep": list(own.keep)}.get(
+            name, getattr(own, name)
+        )
+    return values
+
+
+def _kind() -> Kind:
+    found = st.session_state.get(KIND, "each_block")
+    return found if found in KINDS else "each_block"
