@@ -8,6 +8,8 @@ import torch
 
 from engine.models.build import Built
 
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32}
+
 
 class Gradients(NamedTuple):
     """The loss, and the gradient of every parameter and input that requires one; None where backward brought none."""
@@ -39,7 +41,9 @@ def compared(found: Gradients, off: Gradients) -> dict[str, Any]:
         "missing": missing,
         "differing_elements": sum(counts.values()),
         "gradient_elements": sum(b.numel() for _, b in both.values()),
-        "largest_difference": max((_apart(a, b) for a, b in both.values()), default=None),
+        "largest_difference": max(
+            (_apart(*both[name]) if count else 0.0 for name, count in counts.items()), default=None
+        ),
     }
 
 
@@ -49,17 +53,19 @@ def _same(a: torch.Tensor | None, b: torch.Tensor | None) -> bool | None:
 
 def differing_elements(a: torch.Tensor, b: torch.Tensor) -> int:
     """Elements whose bits are not the same, -0.0 and 0.0 told apart, a NaN equal to itself; of one shape."""
-    return int((_bits(a) != _bits(b)).any(dim=-1).sum())
+    x, y = _bits(a), _bits(b)
+    return 0 if torch.equal(x, y) else int((x != y).any(dim=-1).sum())
 
 
 def _bits(x: torch.Tensor) -> torch.Tensor:
-    """(elements, bytes of one)."""
-    dense = x.to_dense() if x.layout != torch.strided else x
-    return dense.detach().resolve_conj().contiguous().reshape(-1, 1).view(torch.uint8)
+    """(elements, integers that hold the bits of one)."""
+    dense = (x.to_dense() if x.layout != torch.strided else x).detach().resolve_conj().contiguous()
+    return dense.reshape(-1, 1).view(_INTEGERS.get(dense.element_size(), torch.int64))
 
 
 def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
-    """||a - b|| / ||b||; infinite where b is zero and a is not."""
+    """||a - b|| / ||b||, in double precision; infinite where b is zero and a is not."""
     a, b = (x.detach().to_dense() if x.layout != torch.strided else x.detach() for x in (a, b))
-    apart, norm = float(torch.linalg.vector_norm(a - b)), float(torch.linalg.vector_norm(b))
+    wide = torch.promote_types(b.dtype, torch.float64)
+    apart, norm = (float(torch.linalg.vector_norm(x, dtype=wide)) for x in (a.to(wide) - b.to(wide), b))
     return apart / norm if norm else (float("inf") if apart else 0.0)

@@ -22,6 +22,9 @@ from engine.runner.contract import ProgressSink
 
 ON_CPU = "save_on_cpu: what is on the CPU stays where it is, no tensor is copied and nothing is saved on this device."
 
+UNCOUNTED = ("aten._scaled_dot_product", "aten.mkldnn_rnn_layer")
+"""What does much arithmetic and may have no formula."""
+
 
 def run_policies(spec: PolicySpec, progress: ProgressSink) -> Outcomes:
     """Every policy three times: plain for loss and gradients, counted for bytes and operations, profiled for the peak.
@@ -35,14 +38,20 @@ def run_policies(spec: PolicySpec, progress: ProgressSink) -> Outcomes:
     for number, policy in enumerate(spec.policies):
         progress(label_of(policy), number / len(spec.policies))
         outcomes.append(bench.outcome(policy))
-    on_cpu = spec.model.device == "cpu" and any(policy.kind == "save_on_cpu" for policy in spec.policies)
     return Outcomes(
         outcomes=tuple(outcomes),
         blocks=block_count(spec.model.architecture),
         before_bytes=before_bytes(built),
         operations=bench.operations,
-        notes=(ON_CPU,) if on_cpu else (),
+        notes=_notes(spec, bench.operations),
     )
+
+
+def _notes(spec: PolicySpec, operations: tuple[OperationCount, ...]) -> tuple[str, ...]:
+    on_cpu = spec.model.device == "cpu" and any(policy.kind == "save_on_cpu" for policy in spec.policies)
+    uncounted = [row.operation for row in operations if row.operation.startswith(UNCOUNTED) and not row.flops]
+    without = f"torch.utils.flop_counter has no formula for {', '.join(uncounted)}: its FLOPs count as 0."
+    return (*((ON_CPU,) if on_cpu else ()), *((without,) if uncounted else ()))
 
 
 def before_bytes(built: Built) -> int:

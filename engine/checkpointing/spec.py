@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.checkpointing.policy import Policy
 from engine.graph.spec import Graph, ModuleCall
-from engine.models.spec import ModelSpec
+from engine.models.spec import ModelSpec, block_count, describe
 from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import MEBIBYTE, Limits, Result, Spec
 from engine.timing.comparison import Comparison
@@ -98,6 +98,22 @@ def check_plain(owner: str, model: ModelSpec) -> None:
         )
 
 
+def check_fits(owner: str, model: ModelSpec, policies: tuple[Policy, ...]) -> None:
+    """Raise ValueError for a policy over blocks that `model` has not; more segments than blocks PyTorch refuses."""
+    blocks, label = block_count(model.architecture), describe(model.architecture)
+    for policy in policies:
+        if policy.is_checkpoint and not blocks:
+            raise ValueError(
+                f"{owner}.policies: {label} has no sequence of blocks to checkpoint; received {policy.kind!r}. "
+                f"Take off, save_on_cpu or save_on_disk, or another model."
+            )
+        if policy.kind == "groups" and policy.groups and policy.groups[-1][1] > blocks:
+            raise ValueError(
+                f"{owner}.policies: groups must lie within the {blocks} blocks of {label}; received "
+                f"{policy.groups[-1]!r}. End the last run at {blocks} or before."
+            )
+
+
 class _OfPolicies(Spec[Any], frozen=True, kw_only=True):
     """A plain model and the policies to look at it under."""
 
@@ -108,6 +124,7 @@ class _OfPolicies(Spec[Any], frozen=True, kw_only=True):
         super().__post_init__()
         check_plain(type(self).__name__, self.model)
         check_policies(type(self).__name__, self.policies)
+        check_fits(type(self).__name__, self.model, self.policies)
 
 
 class PolicySpec(_OfPolicies, Spec[Outcomes], frozen=True, kw_only=True):
@@ -170,6 +187,7 @@ class PolicyGraphSpec(Spec[PolicyGraph], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_plain(type(self).__name__, self.model)
+        check_fits(type(self).__name__, self.model, (self.policy,))
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
