@@ -59,8 +59,8 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     growth_factor: Annotated[float, Meta(ge=1.0, le=65536.0)] = 2.0
     backoff_factor: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
     growth_interval: Annotated[
-        int, Meta(ge=1, le=2000, description="steps in a row without inf or nan before the scale grows")
-    ] = 2000
+        int, Meta(ge=1, le=2000, description="good steps in a row before the scale grows; PyTorch's default is 2000")
+    ] = 4
     injections: tuple[Injection, ...] = ()
     clipping: Clipping = "none"
     max_norm: Annotated[float, Meta(ge=0.0, le=1e6)] = 1.0

@@ -30,8 +30,8 @@ def spread_of(
     source: Literal["parameters", "activations"], gradients: list[torch.Tensor], scales: tuple[float, ...]
 ) -> Spread:
     """Counts by power of two, shares of every format at `scales`, and the power of two that loses least."""
-    flat = [values_of(one).detach().reshape(-1).double() for one in gradients]
-    values = torch.cat(flat) if flat else torch.zeros(0, dtype=torch.float64)
+    flat = [values_of(one).detach().reshape(-1).float() for one in gradients]
+    values = torch.cat(flat) if flat else torch.zeros(0)
     finite = values[values.isfinite() & (values != 0)]
     exponents, counts = torch.unique(torch.frexp(finite).exponent - 1, return_counts=True)
     return Spread(
@@ -48,11 +48,11 @@ def spread_of(
 
 
 def share_of(values: torch.Tensor, name: str, scale: float) -> Share:
-    """Counts over `values` (float64, finite, not 0), each multiplied with `scale` and converted with `.to`."""
+    """Counts over `values` (float32, finite, not 0), each multiplied with `scale` and converted with `.to`."""
     dtype: torch.dtype = getattr(torch, name)
     info = torch.finfo(dtype)
     scaled = (values * scale).abs()
-    became = scaled.to(dtype).double()
+    became = scaled.to(dtype).float()
     overflow = int((~became.isfinite()).sum())
     to_zero = int((became == 0).sum())
     saturated = int(((became == info.max) & (scaled > _rounds_to_largest(info))).sum())

@@ -153,10 +153,10 @@ def _shares(spec: GradScalerSpec) -> list[str]:
         return []
     scales = f"(1.0, {spec.init_scale})" if spec.init_scale != 1 else "(1.0,)"
     return [
-        "flat = torch.cat([grad.detach().reshape(-1).double() for grad in gradients])",
+        "flat = torch.cat([grad.detach().reshape(-1).float() for grad in gradients])",
         "flat = flat[flat.isfinite() & (flat != 0)]",
         f"for scale in {scales}:",
         f"    for name in {FORMATS}:",
-        "        became = (flat * scale).to(getattr(torch, name)).double()",
+        "        became = (flat * scale).to(getattr(torch, name)).float()",
         '        print(name, "scale", scale, "rounds to 0:", int((became == 0).sum()), "of", flat.numel())',
     ]

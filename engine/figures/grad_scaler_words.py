@@ -1,0 +1,153 @@
+"""What a run with a GradScaler comes to, in sentences and in the rows of its tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from engine.figures.grad_scaler_timeline import scale_words
+from engine.figures.units import format_count, format_significant
+from engine.grad_scaler.results import Run, Scaled, Share, Spread, Step
+
+STEP_COLUMNS = (
+    "step", "loss", "scale before", "scale after", "growth tracker", "event", "found_inf", "skipped", "parameters",
+    "norm scaled", "norm unscaled", "norm clipped", "norm applied", "first weight",
+)  # fmt: skip
+SHARE_COLUMNS = ("dtype", "scale", "rounds to 0", "subnormal", "normal", "overflow", "saturates", "lost")
+
+
+def headline(found: Scaled, scale: float) -> str:
+    """Steps skipped and how the scale moved, then what float16 would lose without and with the first scale."""
+    run = found.run
+    if not run.steps:
+        return f"No step was finished: PyTorch refuses {run.error_call} in step {run.error_step}."
+    skipped = [step.number for step in run.steps if step.skipped]
+    growths, backoffs = (sum(step.event == event for step in run.steps) for event in ("growth", "backoff"))
+    first, last = run.steps[0].scale_before, run.steps[-1].scale_after
+    parts = [
+        f"**{_numbered(skipped)}** of {len(run.steps)} skipped. The scale moved from {scale_words(first)} to "
+        f"**{scale_words(last)}** ({growths} × growth, {backoffs} × backoff)."
+    ]
+    if spread := spread_named(found, "parameters"):
+        without, scaled = share(spread, "float16", 1.0), share(spread, "float16", scale)
+        parts.append(
+            f"In float16 {_of(without.to_zero, without.counted)} of the parameters' gradients round to 0 without a "
+            f"scale, {_of(scaled.to_zero, scaled.counted)} with the first one."
+        )
+    return " ".join(parts)
+
+
+def _numbered(skipped: Sequence[int]) -> str:
+    if not skipped:
+        return "No step"
+    if len(skipped) == 1:
+        return f"Step {skipped[0]}"
+    if len(skipped) <= 6:
+        return f"Steps {', '.join(map(str, skipped[:-1]))} and {skipped[-1]}"
+    return f"{len(skipped)} steps"
+
+
+def _of(part: int, whole: int) -> str:
+    return "none" if not part else "all" if part == whole else f"{format_count(part)} of {format_count(whole)}"
+
+
+def spread_named(found: Scaled, source: str) -> Spread | None:
+    """The gradients of that source; None where there are none, as of activations of a single weight."""
+    return next((one for one in found.spreads if one.source == source), None)
+
+
+def share(spread: Spread, dtype: str, scale: float) -> Share:
+    """What that format makes of the gradients at one of the scales that were counted."""
+    return next(one for one in spread.shares if one.dtype == dtype and one.scale == scale)
+
+
+def step_rows(run: Run) -> list[tuple[object, ...]]:
+    """One row per step, in the order of STEP_COLUMNS."""
+    return [
+        (
+            step.number, step.loss, step.scale_before, step.scale_after, step.growth_tracker, step.event or "–",
+            flags(step), "skipped" if step.skipped else "", moved(step),
+            step.scaled_norm, step.unscaled_norm, step.clipped_norm, step.applied_norm, step.first_weight,
+        )
+        for step in run.steps
+    ]  # fmt: skip
+
+
+def flags(step: Step) -> str:
+    """The scaler's flag, one per optimizer."""
+    return ", ".join("–" if flag is None else f"{flag:g}" for flag in step.found_inf)
+
+
+def moved(step: Step) -> str:
+    """Whether a bit of the parameters changed, one word per optimizer."""
+    return ", ".join("changed" if taken else "same bits" for taken in step.taken)
+
+
+def found_inf_rows(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """(columns, rows): per parameter and step how many entries of its gradient are inf or nan, blank for none."""
+    columns = ("parameter", "optimizer", *(str(step.number) for step in run.steps))
+    rows = [
+        (name, str(owner + 1), *(_cell(step, place) for step in run.steps))
+        for place, (name, owner) in enumerate(zip(run.parameters, run.owners, strict=True))
+    ]
+    return columns, rows
+
+
+def _cell(step: Step, place: int) -> str:
+    count, flag = step.non_finite[place], step.checked[place]
+    if count is None:
+        return "None"
+    return f"✕ {count}" if flag else "·"
+
+
+def share_rows(spread: Spread) -> list[tuple[str, ...]]:
+    """One row per format and scale, in the order of SHARE_COLUMNS."""
+    return [
+        (
+            one.dtype,
+            scale_words(one.scale),
+            *(_share(n, one.counted) for n in (one.to_zero, one.subnormal, one.normal, one.overflow, one.saturated)),
+            _share(one.lost, one.counted),
+        )
+        for one in sorted(spread.shares, key=lambda one: [lane.dtype for lane in spread.best].index(one.dtype))
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return "–" if not part else f"{100 * part / whole:.3g} %  ({format_count(part)})"
+
+
+def best_words(spread: Spread) -> list[str]:
+    """Per format, the powers of two that lose least."""
+    lines = []
+    for one in spread.best:
+        lost = "loses nothing" if not one.lost else f"loses {format_count(one.lost)} at least"
+        where = f"2^{one.low}" if one.low == one.high else f"2^{one.low} … 2^{one.high}"
+        lines.append(f"`{one.dtype}` {lost}, at {where}; fewest subnormals too at **2^{one.exponent}**")
+    return lines
+
+
+def clip_rows(found: Scaled) -> list[tuple[str, ...]]:
+    """Right against wrong, step by step: what clipping saw, and the norm that the optimizer stepped with."""
+    beside = found.beside.steps if found.beside else ()
+    rows: list[tuple[str, ...]] = []
+    for number in range(max(len(found.run.steps), len(beside))):
+        pair = [steps[number] if number < len(steps) else None for steps in (found.run.steps, beside)]
+        cells = [_norms(step) for step in pair]
+        rows.append((str(number + 1), *cells[0], *cells[1]))
+    return rows
+
+
+CLIP_COLUMNS = ("clip saw", "norm applied", "loss")
+
+
+def _norms(step: Step | None) -> tuple[str, str, str]:
+    if step is None:
+        return "–", "–", "–"
+    saw = None if step.clipped_norm is None else step.scaled_norm if step.unscaled_norm is None else step.unscaled_norm
+    applied = "skipped" if step.applied_norm is None else _number(step.applied_norm)
+    return _number(saw), applied, _number(step.loss)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else format_significant(value, 4) if math.isfinite(value) else f"{value:g}"
