@@ -18,7 +18,7 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Every event of the profile that has a duration, in the order of its start; a parent stands before its children.
 
     `row` is its place in the table, `parent` the event around it, `sequence_nr` autograd's number, `forward` for the
-    engine's `evaluate_function: ...` the forward operation that recorded the node; each of the last three may be missing.
+    engine's `evaluate_function: ...` the forward operation that recorded the node; the last three may be missing.
     """
 
     row: Array
@@ -73,7 +73,7 @@ class Operations(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Allocations(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What the allocator did, in order of time: `bytes` at `address` (from the lowest one seen) given out or taken back.
+    """What the allocator did, in order of time: `bytes` at `address` (from the lowest seen) given out or taken back.
 
     `operation` is the innermost operation in which it happened, missing outside of any.
     """

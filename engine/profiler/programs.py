@@ -46,9 +46,9 @@ class MmReluSum:
 
     def run(self) -> None:
         x = self.x
-        G = (x @ x).relu().sum()
-        G.backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        del G
+        total = (x @ x).relu().sum()
+        total.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+        del total
 
     def forget(self) -> None:
         self.x.grad = None

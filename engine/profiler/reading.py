@@ -17,7 +17,7 @@ from engine.graph.columns import integers
 from engine.profiler.flows import Followed, allocation_columns, follow_blocks
 from engine.profiler.leftovers import names_by_address
 from engine.profiler.programs import Runnable
-from engine.profiler.spec import MEMORY_ROW, Operation, Profiled, ProfileSpec
+from engine.profiler.spec import MEMORY_ROW, Alive, Operation, Profiled, ProfileSpec
 from engine.profiler.tree import RowOf, Walked, operation_columns, walk_tree
 from engine.recorded_profiler import event_count, trace_start_ns
 from engine.runner.contract import MEBIBYTE
@@ -45,6 +45,7 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
     of_device = [one for one in walked.allocations if one[1].device_type == _device(spec)]
     memory_row = next((place for place, one in enumerate(averages) if one.key == MEMORY_ROW), len(averages))
     followed = follow_blocks(of_device, walked.rows, memory_row, names_by_address(program.named()))
+    alive = tuple(_named_as_rng_state(one, spec, memory_row) for one in followed.alive)
     rows = _operations(averages, walked, followed)
     if memory_row == len(rows) and (followed.allocations[memory_row] or followed.frees[memory_row]):
         program.notes.append("Blocks outside of any operation have no row in torch's table here.")
@@ -55,7 +56,7 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
     return Profiled(
         rows=tuple(rows),
         flows=followed.flows(),
-        alive=tuple(followed.alive),
+        alive=alive,
         operations=operations,
         allocations=allocation_columns(of_device, trace_start_ns(recorded)),
         allocated_bytes=sum(followed.allocated.values()),
@@ -80,7 +81,7 @@ def _device(spec: ProfileSpec) -> str:
 
 def _rows_of(recorded: profile, by_shape: bool) -> tuple[Any, RowOf]:
     """`key_averages()`, and the place in it of every event, found as torch groups them and checked by its counts."""
-    events = recorded.events()
+    events = recorded.events()  # type: ignore[no-untyped-call]
     averages = recorded.key_averages(group_by_input_shape=by_shape)
     places: dict[tuple[object, ...], int] = {}
     row_of: RowOf = {}
@@ -89,6 +90,14 @@ def _rows_of(recorded: profile, by_shape: bool) -> tuple[Any, RowOf]:
         place = places.setdefault((*key, str(event.input_shapes) if by_shape else ""), len(places))
         row_of[event.id, round(event.time_range.start * 1000), event.trace_name or event.name] = place
     return averages, row_of
+
+
+def _named_as_rng_state(one: Alive, spec: ProfileSpec, memory_row: int) -> Alive:
+    """A checkpoint that preserves it keeps `torch.get_rng_state()`, which no operation allocates: told by its size."""
+    keeps = spec.program == "the model" and spec.model.checkpoint != "off" and spec.model.preserve_rng_state
+    if one.name or not keeps or one.allocated_by != memory_row or one.bytes != torch.get_rng_state().nbytes:
+        return one
+    return msgspec.structs.replace(one, name="RNG state kept by a checkpoint (by its size)")
 
 
 def _operations(averages: Any, walked: Walked, followed: Followed) -> list[Operation]:

@@ -19,7 +19,7 @@ MOST_FRAMES = 12
 
 
 def pickled(value: Any) -> bytes:
-    """`value` (None, bool, int, float, str, lists, tuples and dicts of them) as a pickle; TypeError for another type."""
+    """`value` (None, bool, int, float, str, lists, tuples, dicts of them) as a pickle; TypeError for another type."""
     out = bytearray(b"\x80\x02")
     _write(value, out)
     return bytes(out) + b"."

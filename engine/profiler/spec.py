@@ -130,7 +130,8 @@ class ProfileSpec(Spec[Profiled], frozen=True, kw_only=True):
         super().__post_init__()
         if self.group_by_input_shape and not self.record_shapes:
             raise ValueError(
-                "ProfileSpec.group_by_input_shape needs the shapes; received record_shapes=False. Turn record_shapes on."
+                "ProfileSpec.group_by_input_shape needs the shapes; received record_shapes=False. "
+                "Turn record_shapes on."
             )
 
 
