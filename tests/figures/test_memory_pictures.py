@@ -1,0 +1,159 @@
+"""The pictures of memory: areas are bytes, edges are the trace's sums, names stay text."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.figures.memory_frame import HEIGHT, LEFT, TOP, TimeFrame
+from engine.figures.memory_lifetimes import STACKINGS, largest_blocks, lifetimes_words, memory_lifetimes
+from engine.figures.memory_squarify import Rectangle, squarify
+from engine.figures.memory_svg import WIDTH
+from engine.figures.memory_timeline import Drawn, memory_timeline
+from engine.figures.memory_tree import LEAVES, LEVELS, memory_tree
+from engine.figures.memory_treemap import memory_treemap, wrapped
+from engine.figures.memory_words import keeps_words
+from engine.memory.ledger import peak_event
+from engine.memory.spec import MemorySpec
+from tests.figures.memory_traces import LIVE, held, trace_of, two_steps
+
+EVIL = '<script>alert(1)</script> & "quoted" \u202e'
+
+
+def groups_of(svg: str, attribute: str) -> dict[int, ET.Element]:
+    found = {}
+    for element in ET.fromstring(svg).iter():
+        if attribute in element.attrib:
+            found[int(element.attrib[attribute])] = element
+    return found
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=40), st.integers(1, 900), st.integers(1, 500))
+@settings(max_examples=80, deadline=None)
+def test_squarified_areas_are_the_shares_and_stay_inside(sizes, width, height):
+    sizes = sorted(sizes, reverse=True)
+    places = squarify(sizes, Rectangle(3, 5, width, height))
+    assert len(places) == len(sizes)
+    total = sum(sizes)
+    for size, place in zip(sizes, places, strict=True):
+        share = size / total * width * height if total else 0.0
+        assert place.width * place.height == pytest.approx(share, rel=1e-6, abs=1e-6)
+        assert place.x >= 3 - 1e-6
+        assert place.x + place.width <= 3 + width + 1e-6
+        assert place.y + place.height <= 5 + height + 1e-6
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_treemap_has_every_live_block_with_its_bytes(levels, theme):
+    trace = two_steps()
+    tree = memory_tree(trace, 7, levels)
+    assert tree.bytes == LIVE[7]
+    assert sum(leaf.bytes for outer in tree.groups for inner in outer.groups for leaf in inner.leaves) == LIVE[7]
+    drawn = groups_of(memory_treemap(trace, 7, levels, theme, selected=6, title="t"), "data-block")
+    assert set(drawn) == set(trace.blocks.alive_at(7).tolist())
+    rectangle = drawn[6].find("{*}rect").attrib
+    other = drawn[4].find("{*}rect").attrib
+    ratio = float(rectangle["width"]) * float(rectangle["height"]) / (float(other["width"]) * float(other["height"]))
+    assert ratio == pytest.approx(2, rel=0.25), "800 bytes against 400, but for headers and edges"
+    assert "44.3% of what is alive" in drawn[6].attrib["data-tip"]
+
+
+def test_many_small_blocks_share_a_rectangle_and_lose_no_byte():
+    rows = [held(100 + number, number, -1, "saved", f"n{number}") for number in range(LEAVES + 30)]
+    trace = trace_of(rows, (), len(rows))
+    tree = memory_tree(trace, len(rows) - 1, "category, then module")
+    leaves = tree.groups[0].groups[0].leaves
+    assert sum(leaf.bytes for leaf in leaves) == sum(row.bytes for row in rows)
+    (rest,) = [leaf for leaf in leaves if leaf.index < 0]
+    assert (rest.blocks, rest.bytes) == (30, sum(100 + number for number in range(30)))
+
+
+@pytest.mark.parametrize("across", ["events", "seconds"])
+def test_the_stack_of_the_timeline_ends_at_the_live_bytes(across):
+    trace = two_steps()
+    drawn = Drawn(0, 13, peak_event(trace), 7, across)
+    svg = memory_timeline(trace, drawn, title="t")
+    frame = TimeFrame(trace, 0, 13, max(LIVE), across, "light")
+    assert (frame.y(0), frame.y(frame.top_bytes)) == (frame.bottom, TOP)
+    assert frame.top_bytes >= max(LIVE)
+    (counter,) = [one for one in ET.fromstring(svg).iter() if "data-counter" in one.attrib]
+    heights = [float(y) for y in re.findall(r"(?:V|M[\d.]+ )([\d.]+)", counter.attrib["d"])]
+    assert heights == [pytest.approx(frame.y(size), abs=0.06) for size in LIVE]
+    strips = groups_of(svg, "data-event")
+    assert set(strips) <= set(range(13))
+    assert "1.76 KiB" in strips[7].attrib["data-tip"]
+    assert "backward, step 1" in strips[4].attrib["data-tip"]
+    assert "peak 1.88 KiB" in svg
+    assert svg.count('url(#memory-hatch)"') == 1
+
+
+@pytest.mark.parametrize("stacking", STACKINGS)
+def test_blocks_lie_from_birth_to_death_and_sink_when_one_below_goes(stacking):
+    trace = two_steps()
+    drawn = Drawn(0, 13, 11, None)
+    svg = memory_lifetimes(trace, drawn, stacking, selected=4, title="t")
+    blocks = groups_of(svg, "data-block")
+    assert set(blocks) == set(range(10))
+    frame = TimeFrame(trace, 0, 13, max(LIVE), "events", "light")
+    gradient = blocks[4].find("{*}path").attrib["d"]
+    xs = [float(x) for x in re.findall(r"[MLH]([\d.]+)", gradient)]
+    assert (min(xs), max(xs)) == (pytest.approx(frame.x(4), abs=0.06), pytest.approx(frame.x(8), abs=0.06))
+    state = blocks[6].find("{*}path").attrib["d"]
+    moves = len(set(re.findall(r"V([\d.]+)", state)))
+    assert moves > 2 if stacking == "in order of birth" else moves <= 2, "the largest but the weight lies at the bottom"
+    assert lifetimes_words(trace, drawn) == "All 10 blocks of this stretch."
+    assert largest_blocks(trace, Drawn(9, 13, None), most=3)[0].tolist() == [6, 0, 9]
+
+
+def test_names_are_text_and_an_empty_run_says_so():
+    trace = trace_of([held(64, 0, -1, "saved", EVIL, module=EVIL, operation=EVIL, holders=(EVIL,))], (), 1)
+    drawn = Drawn(0, 1, 0, 0)
+    for svg in (
+        memory_treemap(trace, 0, "module, then category", title=EVIL),
+        memory_timeline(trace, drawn, title=EVIL),
+        memory_lifetimes(trace, drawn, title=EVIL),
+    ):
+        assert not [one for one in ET.fromstring(svg).iter() if one.tag.endswith("script")]
+    nothing = trace_of([], (), 0)
+    for svg in (
+        memory_timeline(nothing, Drawn(0, 0, None), title="t"),
+        memory_lifetimes(nothing, Drawn(0, 0, None), title="t"),
+    ):
+        assert "no memory" in "".join(ET.fromstring(svg).itertext())
+    assert "No block is alive" in memory_treemap(two_steps(), -1, "module, then category", title="t")
+
+
+def test_frames_have_round_bytes_and_stay_inside():
+    trace = two_steps()
+    for largest in (1, 3, 1000, 1024, 10**6, 17_945_000, 3 * 2**40):
+        frame = TimeFrame(trace, 0, 13, largest, "events", "light")
+        assert largest <= frame.top_bytes <= max(6.5, 2.1 * largest)
+        assert (frame.x(0), frame.x(13)) == (LEFT, WIDTH - 10)
+        assert frame.bottom - frame.y(frame.top_bytes) == HEIGHT
+        "".join(frame.behind())
+
+
+def test_long_names_break_after_dots():
+    assert wrapped("blocks.attention.weight", 60, 40) == ["blocks.", "attention.", "weight"]
+    assert wrapped("blocks.attention.weight", 60, 10) == ["blocks.attention.weight"]
+    assert wrapped("a", 5, 0) == ["a"]
+
+
+def test_a_sentence_names_the_toggle_that_would_free_a_block():
+    trace = two_steps()
+    words = {
+        4: keeps_words(MemorySpec(zero_grad="fill with zeros"), trace, trace.blocks[4]),
+        6: keeps_words(MemorySpec(), trace, trace.blocks[6]),
+        2: keeps_words(MemorySpec(kept="the loss of every step"), trace, trace.blocks[2]),
+    }
+    assert "until zero_grad, step 1" in words[4]
+    assert "set it to `set_to_none`" in words[4]
+    assert "`optimizer` SGD" in words[6]
+    assert "to the end of the run" in words[6]
+    assert "ReluBackward0.result" in words[2]
+    assert "the loop keeps the loss of every step" in words[2]
