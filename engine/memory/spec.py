@@ -67,7 +67,7 @@ class MemorySpec(Spec[MemoryTrace], frozen=True, kw_only=True):
     limits: ClassVar[Limits] = Limits()
 
     model: ModelSpec = ModelSpec()
-    optimizer: OptimizerName | Literal["none"] = "AdamW"
+    optimizer: Literal[OptimizerName, "none"] = "AdamW"
     steps: Annotated[int, Meta(ge=1, le=4)] = 2
     zero_grad: Literal["set_to_none", "fill with zeros", "never"] = "set_to_none"
     kept: Kept = "nothing"
