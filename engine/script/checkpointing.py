@@ -1,0 +1,190 @@
+"""The scripts of the checkpointing page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.checkpointing.policy import Policy, label_of
+from engine.checkpointing.spec import ForecastSpec, PolicyGraphSpec, PolicySpec, PolicyTimingSpec, SearchSpec
+from engine.models.spec import ModelSpec, block_count, describe
+from engine.runner.contract import Spec
+from engine.script.checkpointing_policies import stepping
+from engine.script.graph import WALK
+from engine.script.model import ModelScript
+
+MOST_TRIED = 16
+HELD = '''\
+held, moved = {}, []
+there = [*model.parameters(), *model.buffers(), *inputs.values()]
+resident = {x.untyped_storage().data_ptr() for x in there}
+
+
+def note(*tensors: torch.Tensor) -> None:
+    """Count their storages as kept for backward, each once."""
+    for storage in (x.untyped_storage() for x in tensors):
+        if storage.data_ptr() not in resident:
+            held[storage.data_ptr()] = storage.nbytes()'''
+STEP = '''\
+def step(run_blocks, hooks) -> tuple:
+    """(loss, gradients, bytes held, FLOPs) of one forward and backward."""
+    def pack(x: torch.Tensor):
+        packed = hooks.pack_hook(x) if hooks else x
+        note(*(y for y in (packed if isinstance(packed, tuple) else (packed,)) if isinstance(y, torch.Tensor)))
+        return packed
+
+    held.clear()
+    moved.clear()
+    model.__dict__.pop("run_blocks", None)
+    if run_blocks:
+        model.run_blocks = run_blocks
+    leaves = {name: x for name, x in [*model.named_parameters(), *inputs.items()] if x.requires_grad}
+    for x in leaves.values():
+        x.grad = None
+    with FlopCounterMode(display=False) as counter:
+        with torch.autograd.graph.saved_tensors_hooks(pack, hooks.unpack_hook if hooks else lambda x: x):
+            outputs, loss = forward()
+        kept = sum(held.values())
+        loss.backward()
+    return loss, {name: x.grad for name, x in leaves.items()}, kept, counter.get_total_flops()'''
+COMPARE = """\
+for label, (run_blocks, hooks) in policies.items():
+    try:
+        loss, grads, kept, flops = step(run_blocks, hooks)
+    except Exception as error:
+        print(label, "|", type(error).__name__, error)
+        continue
+    if label == "off":
+        off, off_flops = grads, flops
+    differing = [name for name, grad in grads.items() if grad is None or not torch.equal(grad, off[name])]
+    print(label, "|", kept, sum(moved), flops - off_flops, not differing)"""
+TIME = """\
+def seconds(run_blocks, hooks) -> float:
+    model.__dict__.pop("run_blocks", None)
+    if run_blocks:
+        model.run_blocks = run_blocks
+    start = time.thread_time()
+    with hooks or nullcontext():
+        outputs, loss = forward()
+    loss.backward()
+    for x in there:
+        x.grad = None
+    return time.thread_time() - start
+
+
+torch.set_num_threads(1)
+samples = {}
+for number in range(ROUNDS + 1):  # the first warms up
+    for label, way in policies.items():
+        try:
+            samples.setdefault(label, []).append(seconds(*way))
+        except Exception as error:
+            samples[label] = [float("nan")]
+for label, times in samples.items():
+    pairs = zip(times[1:], samples["off"][1:])
+    print(label, "|", median([a / b for a, b in pairs] or [float("nan")]))"""
+TRACE = """\
+run_blocks, hooks = policies[LABEL]
+try:
+    loss, grads, kept, flops = step(run_blocks, hooks)
+    print("kept bytes", kept)
+    print("recomputed flops", flops - step(None, None)[3])
+except Exception as error:
+    print(type(error).__name__, error)
+if run_blocks:
+    model.run_blocks = run_blocks
+with hooks or nullcontext():
+    outputs, loss = forward()
+nodes = walk(loss)
+slots = [getattr(node, name) for node in nodes for name in dir(node) if name.startswith("_raw_saved_")]
+slots = [x for slot in slots for x in (slot if isinstance(slot, (list, tuple)) else [slot])]
+dropped = [slot for slot in slots if getattr(slot.unpack_hook, "__module__", "") == "torch.utils.checkpoint"]
+print("nodes", len(nodes))
+print("dropped slots", len(dropped))"""
+FORECAST = """\
+for label, (run_blocks, hooks) in policies.items():
+    try:
+        loss, grads, kept, flops = step(run_blocks, None)
+    except Exception as error:
+        print(label, "|", type(error).__name__, error)
+        continue
+    off_flops = flops if label == "off" else off_flops
+    print(label, "|", 0 if hooks and label != "save_on_cpu" else kept, flops - off_flops)"""
+SEARCH = """\
+found = {}
+for label, (run_blocks, hooks) in policies.items():
+    try:
+        loss, grads, kept, flops = step(run_blocks, hooks)
+        found[label] = kept, flops - step(None, None)[3]
+    except Exception as error:
+        print(label, "|", type(error).__name__, error)
+for label, (kept, again) in found.items():
+    print(label, "|", kept, again, "fits" if kept <= BUDGET else "too much")
+fitting = [label for label, (kept, again) in found.items() if kept <= BUDGET]
+print("least recomputation among these:", min(fitting, key=lambda label: found[label][1], default="nothing fits"))"""
+
+
+def script(spec: Spec[Any]) -> str:
+    """Print for every policy the bytes it holds and moves, FLOPs run again, and whether gradients are those of off."""
+    if isinstance(spec, PolicyTimingSpec):
+        return _timing(spec)
+    if isinstance(spec, PolicyGraphSpec):
+        return _trace(spec)
+    if isinstance(spec, SearchSpec):
+        return _search(spec)
+    if isinstance(spec, ForecastSpec):
+        return _forecast(spec)
+    assert isinstance(spec, PolicySpec)
+    parts = _counting(spec.model, spec.policies)
+    parts.recipe += ["", "", *COMPARE.split("\n")]
+    return parts.text(_title(spec, "what each policy keeps for backward and what it runs again"))
+
+
+def _title(spec: Any, what: str) -> str:
+    return f"{describe(spec.model.architecture)}: {what}, in plain torch."
+
+
+def _counting(model: ModelSpec, policies: tuple[Policy, ...]) -> ModelScript:
+    """With `step()`, which counts."""
+    parts = stepping(model, policies)
+    parts.imports.add(("torch.utils.flop_counter", "FlopCounterMode", ""))
+    parts.recipe += ["", "", *HELD.split("\n"), "", "", *STEP.split("\n")]
+    return parts
+
+
+def _timing(spec: PolicyTimingSpec) -> str:
+    parts = stepping(spec.model, spec.policies)
+    parts.imports |= {("time", "", ""), ("statistics", "median", ""), ("contextlib", "nullcontext", "")}
+    body = TIME.replace("ROUNDS", str(spec.rounds)).split("\n")
+    parts.recipe += ["", "", *HELD.split("\n"), "", "", *body]
+    return parts.text(_title(spec, "seconds of a step under each policy against off, in turns"))
+
+
+def _trace(spec: PolicyGraphSpec) -> str:
+    parts = _counting(spec.model, (spec.policy,))
+    parts.imports.add(("contextlib", "nullcontext", ""))
+    parts.definitions.append(WALK)
+    parts.recipe += ["", "", *TRACE.replace("LABEL", f'"{label_of(spec.policy)}"').split("\n")]
+    return parts.text(_title(spec, f"the graph under {label_of(spec.policy)}"))
+
+
+def _forecast(spec: ForecastSpec) -> str:
+    parts = _counting(spec.model, spec.policies)
+    parts.imports.add(("torch._subclasses", "FakeTensorMode", ""))
+    parts.recipe += ["", "", *FORECAST.split("\n")]
+    recipe = "\n".join(parts.recipe).replace("data_ptr()", "_cdata").split("\n")
+    parts.recipe = ["FakeTensorMode().__enter__()  # tensors hold nothing from here on", *recipe]
+    return parts.text(_title(spec, "what each policy would keep, nothing allocated"))
+
+
+def _search(spec: SearchSpec) -> str:
+    blocks = block_count(spec.model.architecture)
+    each = (Policy(kind="each_block"),) if blocks else ()
+    segmented = tuple(Policy(kind="segments", segments=number) for number in _some(blocks))
+    parts = _counting(spec.model, (Policy(), *segmented, *each))
+    parts.recipe += ["", "", *SEARCH.replace("BUDGET", str(spec.budget_bytes)).split("\n")]
+    return parts.text(_title(spec, "which of the usual policies stays under a budget of held bytes"))
+
+
+def _some(blocks: int) -> list[int]:
+    """Numbers of segments to try: all of few, powers of two of many."""
+    return [number for number in range(2, blocks + 1) if blocks <= MOST_TRIED or number & (number - 1) == 0]
