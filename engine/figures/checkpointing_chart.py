@@ -19,15 +19,14 @@ from engine.figures.checkpointing_points import (
     Up,
     meaning_of,
     pareto_front,
+    short_label,
 )
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
-from engine.figures.units import MINUS, format_bytes, format_exact_bytes, shorten
+from engine.figures.units import MINUS, format_bytes, format_exact_bytes
 
 HEIGHT = 460
-INSIDE = (560.0, 380.0)
+INSIDE = (455.0, 385.0)
 """Pixels of the plot itself in a window 1280 wide, for the places of labels."""
-LABEL = 30
-"""Letters of a label; the whole is in its hover."""
 SYMBOLS = {"saved": "circle", "checkpoint": "square", "moved_away": "diamond", "gradients_differ": "x"}
 
 
@@ -108,7 +107,7 @@ def _add_mark(figure: go.Figure, point: Point, up: Up, theme: Theme, base: int |
         mode="markers",
         marker={
             "symbol": symbol,
-            "size": 15 if point.estimated else 12,
+            "size": 20 if point.estimated else 12,
             "color": colour,
             "line": {"width": 3 if is_chosen else 1.6, "color": TEXT[theme] if is_chosen else colour},
         },
@@ -145,9 +144,9 @@ def _add_labels(
 ) -> None:
     width, height = INSIDE
     marks = [(x.share(point.x_bytes) * width, (1 - y.share(point.y)) * height) for point in points]
-    places = place_labels(marks, [shorten(point.label, LABEL) for point in points], width, height)
+    places = place_labels(marks, [short_label(point.policy) for point in points], width, height)
     for point, place in zip(points, places, strict=True):
-        text = escape(shorten(point.label, LABEL))
+        text = escape(short_label(point.policy))
         figure.add_annotation(
             x=point.x_bytes,
             y=point.y,

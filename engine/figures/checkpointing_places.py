@@ -9,7 +9,7 @@ LETTER, LINE = 6.6, 16.0
 """Mean width of a letter and height of a line at 12 pixels."""
 MARK = 9.0
 """Half the room of a mark."""
-STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7, -8, 8)
+STEPS = (-1, 1, 0, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6, -7, 7, -8, 8)
 
 
 class Place(NamedTuple):

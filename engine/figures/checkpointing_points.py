@@ -9,6 +9,7 @@ import msgspec
 
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Forecast, Outcome
+from engine.figures.units import shorten
 from engine.timing.comparison import Comparison
 
 Across = Literal["held_bytes", "peak_bytes"]
@@ -20,6 +21,10 @@ UP_WORDS: dict[Up, str] = {
     "recomputed_flops": "FLOPs run again in backward",
     "recomputed_operations": "operations run again in backward",
 }
+
+
+LABEL = 32
+"""Letters of a label beside a mark; the whole is in its hover."""
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +81,11 @@ def pareto_front(points: Sequence[Point]) -> tuple[Point, ...]:
         if not front or point.y < front[-1].y:
             front.append(point)
     return tuple(front)
+
+
+def short_label(policy: Policy) -> str:
+    """What stands beside a mark: the label without what PyTorch puts around the name of attention, at most so long."""
+    return shorten(label_of(policy).replace("_scaled_dot_product_", "").replace("_for_cpu", ""), LABEL)
 
 
 def meaning_of(point: Point) -> str:

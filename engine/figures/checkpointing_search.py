@@ -13,7 +13,7 @@ from engine.figures.chart_style import grid_colour, styled
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.checkpointing_axes import Axis, bytes_axis, cost_axis, format_flops
 from engine.figures.checkpointing_places import Place, place_labels
-from engine.figures.checkpointing_points import UP_WORDS, Point
+from engine.figures.checkpointing_points import UP_WORDS, Point, short_label
 from engine.figures.palette import LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_bytes, format_exact_bytes, shorten
 
@@ -22,7 +22,6 @@ INSIDE = (860.0, 360.0)
 WIDTH_SVG, HEIGHT_SVG = 880, 500
 LEFT, RIGHT, TOP, BOTTOM = 96, 24, 60, 56
 ROOT = "sqrt(n)"
-LABEL = 34
 
 
 def points_of(candidates: Sequence[Candidate]) -> tuple[Point, ...]:
@@ -111,7 +110,7 @@ def _hover(one: Candidate) -> str:
 
 
 def _label(one: Candidate) -> str:
-    return shorten(label_of(one.policy), LABEL)
+    return short_label(one.policy)
 
 
 def _add_labels(figure: go.Figure, found: Searched, points: Sequence[Point], x: Axis, y: Axis, theme: Theme) -> None:

@@ -15,6 +15,7 @@ from engine.figures.checkpointing_points import (
     Up,
     meaning_of,
     pareto_front,
+    short_label,
 )
 from engine.figures.palette import LINE, MARKS, MUTED, TEXT, Theme, meaning
 
@@ -40,11 +41,12 @@ def policies_svg(
     body += [_mark(point, x, y, theme) for point in (*forecast, *measured)]
     named = measured or forecast
     marks = [(_at_x(x, point.x_bytes) - LEFT, _at_y(y, point.y) - TOP) for point in named]
-    places = place_labels(marks, [point.label for point in named], WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
-    for point, (across_px, down_px), place in zip(named, marks, places, strict=True):
+    labels = [short_label(point.policy) for point in named]
+    places = place_labels(marks, labels, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
+    for label, (across_px, down_px), place in zip(labels, marks, places, strict=True):
         anchor = "start" if place.anchor == "left" else "end"
         at = LEFT + across_px + place.right, TOP + down_px + place.down + 4
-        body.append(svg_text(*at, point.label, TEXT[theme], 12, anchor=anchor))
+        body.append(svg_text(*at, label, TEXT[theme], 12, anchor=anchor))
     body += _legend(everything, theme)
     return svg_page(WIDTH, HEIGHT, title, body, theme)
 

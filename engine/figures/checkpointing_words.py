@@ -121,7 +121,8 @@ def fact_rows(row: Row, off: Row) -> tuple[tuple[str, ...], ...]:
         exact = name == "held_bytes" and told is not None and told.held_is_exact
         shown = value if value is not None else foretold
         error = error_words(foretold, value, exact)
-        found.append((label, _bytes(value), change_words(shown, getattr(base, name, None)), _bytes(foretold), error))
+        told_bytes = "" if foretold is None else format_bytes(foretold)
+        found.append((label, _bytes(value), change_words(shown, getattr(base, name, None)), told_bytes, error))
     if ran is not None and ran.live_bytes is not None:
         found.append(("live after the forward", _bytes(ran.live_bytes), _against(ran, off, "live_bytes"), "", ""))
     if ran is not None and ran.moved_bytes:

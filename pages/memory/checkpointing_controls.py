@@ -95,7 +95,7 @@ def up() -> Up:
 
 def policy_spec(model: ModelSpec) -> PolicySpec:
     """The model under off and the policies chosen."""
-    return PolicySpec(model=model, policies=chosen_policies(model.architecture))
+    return PolicySpec(model=model, policies=chosen_policies(model))
 
 
 def rules_spec(model: ModelSpec) -> PolicySpec:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import get_args
@@ -10,27 +9,25 @@ from typing import get_args
 import streamlit as st
 
 from engine.checkpointing.policy import Kind, Policy
-from engine.models.architecture import AnyArchitecture, Gpt
-from engine.models.shape import block_count, has_images
+from engine.checkpointing.standard import ARTICLE_K, matrix_operations, square_root_segments
+from engine.models.spec import ModelSpec, block_count
 from pages.shared.fields import LONGEST_TEXT, common_arguments, draw_field, field_value
 
-CONVOLUTIONS = ("aten.convolution.default",)
 MATMULS = ("aten.addmm.default", "aten.mm.default")
-BATCHED = "aten.bmm.default"
 EVERY_5TH, ROOT, TWO, EACH = "every 5th block", "√n segments", "2 segments", "each block"
 REENTRANT, KEEP_MATMULS = "each block, reentrant", "each block, keep matmuls"
 ON_CPU, ON_DISK = "save_on_cpu", "saved to disk"
-MENU: dict[str, Callable[[AnyArchitecture], Policy]] = {
-    EVERY_5TH: lambda model: Policy(kind="every_k", k=5),
-    ROOT: lambda model: Policy(kind="segments", segments=max(1, round(math.sqrt(block_count(model))))),
-    TWO: lambda model: Policy(kind="segments", segments=max(1, min(2, block_count(model)))),
+MENU: dict[str, Callable[[ModelSpec], Policy | None]] = {
+    EVERY_5TH: lambda model: Policy(kind="every_k", k=ARTICLE_K),
+    ROOT: lambda model: square_root_segments(_blocks(model)),
+    TWO: lambda model: Policy(kind="segments", segments=2),
     EACH: lambda model: Policy(kind="each_block"),
     REENTRANT: lambda model: Policy(kind="each_block", use_reentrant=True),
-    KEEP_MATMULS: lambda model: Policy(kind="selective", keep=matmuls_of(model)),
+    KEEP_MATMULS: lambda model: _selective(model),
     ON_CPU: lambda model: Policy(kind="save_on_cpu"),
     ON_DISK: lambda model: Policy(kind="save_on_disk"),
 }
-"""Name -> the policy for a model of this architecture."""
+"""Name -> the policy for a model; None where it has no such operations."""
 DEFAULT = (EVERY_5TH, ROOT, EACH, KEEP_MATMULS, ON_CPU)
 CHOSEN, OWN = "policies.which", "policies.own"
 KIND, GROUPS, KEEP = "policies.kind", "policies.groups", "policies.keep"
@@ -49,12 +46,13 @@ KNOWN = "policies.operations"
 _RUN = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
-def matmuls_of(model: AnyArchitecture) -> tuple[str, ...]:
-    """What takes most FLOPs of a block: convolutions of images, else products of matrices."""
-    if has_images(model):
-        return CONVOLUTIONS
-    explicit = isinstance(model, Gpt) and model.attention == "explicit"
-    return (*MATMULS, BATCHED) if explicit else MATMULS
+def _blocks(model: ModelSpec) -> int:
+    return block_count(model.architecture)
+
+
+def _selective(model: ModelSpec) -> Policy | None:
+    keep = matrix_operations(model)
+    return Policy(kind="selective", keep=keep) if keep else None
 
 
 def draw_menu() -> None:
@@ -76,7 +74,7 @@ def draw_own() -> None:
         arguments = common_arguments(GROUPS, "Runs of blocks, each one checkpoint, as in 0-3 4-7")
         st.text_input("groups", value="0-1", **arguments)
     if "keep" in used:
-        known = [*dict.fromkeys((*st.session_state.get(KNOWN, ()), *MATMULS, *CONVOLUTIONS))]
+        known = [*dict.fromkeys((*st.session_state.get(KNOWN, ()), *MATMULS))]
         arguments = common_arguments(KEEP, "Outputs of these are kept; everything else of a block is run again")
         st.multiselect("keep", known, default=[MATMULS[0]], accept_new_options=True, **arguments)
     for name in TOGGLES:
@@ -84,13 +82,13 @@ def draw_own() -> None:
             draw_field(Policy, name, f"policies.{name}")
 
 
-def chosen_policies(model: AnyArchitecture) -> tuple[Policy, ...]:
+def chosen_policies(model: ModelSpec) -> tuple[Policy, ...]:
     """Off, then what the controls name; without blocks only what needs none."""
-    blocks = block_count(model)
-    named = [MENU[name](model) for name in st.session_state.get(CHOSEN, DEFAULT) if name in MENU]
+    asked = [MENU[name](model) for name in st.session_state.get(CHOSEN, DEFAULT) if name in MENU]
+    named = [one for one in asked if one is not None]
     if st.session_state.get(OWN):
         named.append(own_policy())
-    fitting = [one for one in named if blocks or not one.is_checkpoint]
+    fitting = [one for one in named if _blocks(model) or not one.is_checkpoint]
     return tuple(dict.fromkeys((Policy(), *fitting)))
 
 

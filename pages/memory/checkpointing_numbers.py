@@ -15,7 +15,7 @@ PEAK = "the allocator's `total_allocated` in `torch.profiler` events, above what
 
 
 def key_numbers(row: Row) -> tuple[KeyNumber, ...]:
-    """Bytes held, peak and moved; what is run again; time against off; gradients that differ."""
+    """Bytes held and peak, FLOPs run again, time against off, gradients that differ."""
     ran = row.outcome if row.outcome is not None and row.outcome.error is None else None
     missing = "refused" if row.outcome is not None and ran is None else "counting"
     ratio = 1.0 if row.policy == Policy() else row.ratio.ratio if row.ratio is not None else None
@@ -23,16 +23,6 @@ def key_numbers(row: Row) -> tuple[KeyNumber, ...]:
     return (
         KeyNumber("Held", ran.held_bytes if ran else None, "bytes", HELD, missing),
         KeyNumber("Peak", ran.peak_bytes if ran else None, "bytes", PEAK, missing),
-        KeyNumber(
-            "Moved away", ran.moved_bytes if ran else None, "bytes", "what the hooks' pack function took", missing
-        ),
-        KeyNumber(
-            "Run again",
-            ran.recomputed_operations if ran else None,
-            "count",
-            "a `TorchDispatchMode` in backward: operations of the forward that ran once more",
-            missing,
-        ),
         KeyNumber("FLOPs again", again, "%", "`torch.utils.flop_counter`, share of the forward's FLOPs", missing),
         KeyNumber(
             "Time / off", ratio, "", "thread CPU time, median of paired ratios over interleaved rounds", "not timed"

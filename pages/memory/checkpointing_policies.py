@@ -57,8 +57,7 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
             draw_verdict(row, rows[0])
     with left:
         draw_picture(known, chosen, before)
-    _draw_words(known)
-    draw_progress(known)
+    draw_progress(known, _words(known))
     a = matching(row, before.rows) if before is not None else None
     draw_key_numbers(key_numbers(row), key_numbers(a) if a is not None else None)
     draw_refusal(known)
@@ -68,15 +67,13 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
     _draw_tabs(known, chosen, before)
 
 
-def _draw_words(known: Known) -> None:
+def _words(known: Known) -> str:
     """One line under the picture: what its marks are of now."""
     if known.outcomes is None:
-        words = "Hollow marks are estimated: nothing was run yet."
-    elif shown_up(known) != up():
-        words = "Up are FLOPs that are run again, until the times are there."
-    else:
-        words = "Hollow: forecast. Filled: counted. The line joins what nothing beats in both bytes and cost."
-    st.caption(words)
+        return "Hollow marks are estimated: nothing was run yet."
+    if shown_up(known) != up():
+        return "Up are FLOPs that are run again, until the times are there."
+    return "Hollow: forecast. Filled: counted. The line joins what nothing beats in both bytes and cost."
 
 
 def _draw_refused(known: Known) -> None:

@@ -84,10 +84,13 @@ def seconds_of(spec: PolicySpec, outcomes: Outcomes) -> float:
     return step_s * (timing_of(spec).rounds + 2)
 
 
-def draw_progress(known: Known) -> None:
-    """One row, always as high: what runs now with a Stop button, why something did not come, what can be asked for."""
+def draw_progress(known: Known, words: str) -> None:
+    """One row, always as high: `words`, what runs now with Stop, why something is not there, what to ask for."""
     spec = known.spec
-    with st.container(height=REST_HEIGHT, border=False, key="policies.rest", horizontal=True):
+    with st.container(
+        height=REST_HEIGHT, border=False, key="policies.rest", horizontal=True, vertical_alignment="center"
+    ):
+        st.caption(words, width="stretch")
         if known.forecasts is None:
             draw_rest(forecast_of(spec), FORECAST)
         if known.outcomes is None:

@@ -26,7 +26,8 @@ from pages.shared.theme import shown_theme
 
 STYLE = """<style>
 .rules { border-collapse: separate; border-spacing: 8px; width: 100%; table-layout: fixed }
-.rules th { text-align: left; font-weight: 600; padding: .3rem .5rem; border: 0; vertical-align: bottom }
+.rules th { text-align: left; font-weight: 600; padding: .3rem .5rem; border: 0; vertical-align: middle }
+.rules th:first-child { width: 22% }
 .rules th small { display: block; font-weight: 400; opacity: .72 }
 .rules td { border: 1.5px solid var(--mark); border-radius: 8px; padding: .7rem .8rem; vertical-align: top;
   background: color-mix(in srgb, var(--mark) 8%, transparent); overflow-wrap: anywhere }
