@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 
 import hypothesis
@@ -11,6 +12,9 @@ import streamlit.config
 
 # Before torch is imported: it reads this once.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# pytest keeps what it made of each test file; where Python may write nothing that is 15 seconds of every run.
+sys.dont_write_bytecode = False
 
 streamlit.config.set_option("client.showErrorDetails", "full")
 # By the wall clock: beside other work an example that takes a millisecond took more than the 200 ms of the default.

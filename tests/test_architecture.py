@@ -227,6 +227,7 @@ print("TORCH", sorted(name for name in sys.modules if name.split(".")[0] == "tor
 """
 
 
+@pytest.mark.slow
 def test_opening_every_page_leaves_torch_out_of_the_app_process():
     done = subprocess.run(
         [sys.executable, "-c", OPEN_EVERY_PAGE], cwd=ROOT, capture_output=True, text=True, timeout=110

@@ -69,6 +69,7 @@ def test_no_file_names_this_machine_or_a_registry():
     assert found == []
 
 
+@pytest.mark.slow
 def test_every_imported_distribution_is_required_and_explained():
     required = {re.split(r"[<>=~!]", line)[0] for line in requirement_lines("requirements.txt")}
     own = {"engine", "pages", "benchmarks", "tests", "app", ""}

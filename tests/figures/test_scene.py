@@ -84,7 +84,7 @@ def test_every_node_is_in_the_picture_and_in_one_box(made, view):
 
 
 @given(random_graphs(60), VIEWS)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None)
 def test_every_node_is_reached_by_opening(made, view):
     view = msgspec.structs.replace(view, maximum_boxes=1, ceiling_boxes=5000, expanded=())
     scene = build_scene(made, view)

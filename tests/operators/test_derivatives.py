@@ -34,6 +34,7 @@ def test_gradcheck(case: Case):
             torch.autograd.gradcheck(case.call, inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", twice, ids=str)
 def test_gradgradcheck(case: Case):
     if not case.differentiable:

@@ -70,6 +70,7 @@ def _assert_restarted(engine, before, folders):
 
 
 @linux
+@pytest.mark.slow
 def test_a_server_killed_while_jobs_run_is_told_and_takes_the_workers_along(forking):
     jobs = [forking.submit(SleepSpec(seconds=15, number=i), fresh=True) for i in range(4)]  # all four workers
     queued = forking.submit(EchoSpec(text="later"), fresh=True)

@@ -82,6 +82,7 @@ def cliff_and_faults() -> tuple[tuple[int, int] | None, float]:
 
 
 @glibc
+@pytest.mark.slow
 def test_two_runs_in_other_states_find_the_same_cliff():
     assert 31 * MEBIBYTE < LARGEST_THRESHOLD_BYTES < 33 * MEBIBYTE
     # Faults are counted for a whole process: in one of its own no thread of an earlier test adds to them.
