@@ -159,7 +159,7 @@ def _add_beside(figure: go.Figure, beside: Run, theme: Theme) -> None:
 
 def _axes(figure: go.Figure, run: Run, theme: Theme) -> None:
     grid = {"gridcolor": grid_colour(theme), "zeroline": False}
-    figure.update_xaxes(**grid)
+    figure.update_xaxes(**grid, range=[0.4, len(run.steps) + 0.9])
     figure.update_xaxes(title="step", row=3, col=1, dtick=max(1, len(run.steps) // 15), tick0=1)
     logs = [
         found for s in run.steps for v in (s.scale_before, s.scale_after) if (found := log2_or_none(v)) is not None

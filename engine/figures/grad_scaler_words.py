@@ -150,4 +150,4 @@ def _norms(step: Step | None) -> tuple[str, str, str]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else format_significant(value, 4) if math.isfinite(value) else f"{value:g}"
+    return "–" if value is None else format_significant(value, 6) if math.isfinite(value) else f"{value:g}"

@@ -60,7 +60,7 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     backoff_factor: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
     growth_interval: Annotated[
         int, Meta(ge=1, le=2000, description="good steps in a row before the scale grows; PyTorch's default is 2000")
-    ] = 4
+    ] = 2
     injections: tuple[Injection, ...] = ()
     clipping: Clipping = "none"
     max_norm: Annotated[float, Meta(ge=0.0, le=1e6)] = 1.0

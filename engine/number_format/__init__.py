@@ -1,0 +1,1 @@
+"""Number formats: what a value becomes in every floating point dtype of torch, bit by bit."""
