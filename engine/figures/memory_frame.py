@@ -22,8 +22,14 @@ ACROSS: tuple[Across, ...] = Across.__args__  # type: ignore[attr-defined]
 LEFT, RIGHT, TOP, HEIGHT, BOTTOM = 66, 10, 94, 330, 42
 STEPS_Y, PHASES_Y = 52, 68
 TICKS_ACROSS = 8
-SHORT = {"optimizer step": ("optimizer step", "optimizer", "step"), "end of step": ("end of step", "end")}
-PHASE_LETTER = 6.0
+SHORT = {
+    "forward": ("forward", "fwd"),
+    "backward": ("backward", "bwd"),
+    "optimizer step": ("optimizer step", "optimizer", "step"),
+    "zero_grad": ("zero_grad", "zero"),
+    "end of step": ("end of step", "end"),
+}
+PHASE_LETTER = 5.7
 HATCH = "memory-hatch"
 
 

@@ -42,7 +42,7 @@ def box(x: float, y: float, width: float, height: float, fill: str, extra: str =
 
 def fitting_text(x: float, y: float, text: str, colour: str, size: float, room: float, *, weight: int = 400) -> str:
     """One line cut in the middle to `room` pixels; nothing where not even four letters fit."""
-    letters = int(room / (size * (0.57 if weight < 600 else 0.6)))
+    letters = int(room / (size * (0.6 if weight < 600 else 0.64)))
     if letters < 4:
         return ""
     if len(text) > letters:

@@ -44,7 +44,7 @@ def memory_treemap(
 
 def wrapped(label: str, width: float, height: float) -> list[str]:
     """A dotted name on as many lines as there is room for, broken after dots; at least one."""
-    letters, lines = int(width / (LETTERS * 0.57)), [""]
+    letters, lines = int(width / (LETTERS * 0.6)), [""]
     for part in label.replace(".", ".\n").split("\n"):
         if lines[-1] and len(lines[-1]) + len(part) > letters:
             lines.append("")
@@ -93,7 +93,7 @@ class _Drawing:
             parts.append(mark(category, left, place.y + height / 2 - 4.5, 0.95, self.theme))
             left += 14
         told = format_bytes(group.bytes)
-        needed = size * 0.58 * len(told) + 10
+        needed = size * 0.6 * len(told) + 10
         room = place.width - (left - place.x) - 4
         weight = 650 if height == OUTER_HEADER else 500
         with_bytes = room - needed > size * 4
