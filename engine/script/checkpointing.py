@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import ForecastSpec, PolicyGraphSpec, PolicySpec, PolicyTimingSpec, SearchSpec
 from engine.models.spec import ModelSpec, block_count, describe
@@ -47,6 +49,7 @@ def step(run_blocks, hooks) -> tuple:
         loss.backward()
     return loss, {name: x.grad for name, x in leaves.items()}, kept, counter.get_total_flops()'''
 COMPARE = """\
+print("policy | bytes held, bytes moved, FLOPs more than off, gradients those of off")
 for label, (run_blocks, hooks) in policies.items():
     try:
         loss, grads, kept, flops = step(run_blocks, hooks)
@@ -109,12 +112,43 @@ for label, (run_blocks, hooks) in policies.items():
         continue
     off_flops = flops if label == "off" else off_flops
     print(label, "|", 0 if hooks and label != "save_on_cpu" else kept, flops - off_flops)"""
+ON_META = """\
+torch.set_default_device(None)
+FakeTensorMode().__enter__()  # tensors claim to be on the device, and hold nothing
+made = {}
+
+
+def pretend(x: torch.Tensor) -> torch.Tensor:
+    empty = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype)
+    new = torch.nn.Parameter(empty, x.requires_grad) if isinstance(x, torch.nn.Parameter) else empty
+    return made.setdefault(id(x), new if new.requires_grad else new.requires_grad_(x.requires_grad))
+
+
+for module in model.modules():
+    for members in (module._parameters, module._buffers):
+        members.update({name: pretend(x) for name, x in members.items() if x is not None})
+    if isinstance(module, torch.nn.RNNBase):
+        module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
+inputs = {name: pretend(x) for name, x in inputs.items()}"""
+PEAK = '''\
+def peak_bytes(run_blocks, hooks) -> int:
+    """The most the allocator had given out at once, above what was there before."""
+    step(run_blocks, hooks)
+    for x in there:
+        x.grad = None
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        with hooks or nullcontext():
+            outputs, loss = forward()
+        loss.backward()
+    events = [e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]"]
+    events.sort(key=lambda event: event.start_ns())
+    return max(accumulate((event.nbytes() for event in events), initial=0))'''
 SEARCH = """\
-found = {}
+found, off_flops = {}, step(None, None)[3]
 for label, (run_blocks, hooks) in policies.items():
     try:
-        loss, grads, kept, flops = step(run_blocks, hooks)
-        found[label] = kept, flops - step(None, None)[3]
+        kept, flops = step(run_blocks, hooks)[2:]
+        found[label] = BYTES, flops - off_flops
     except Exception as error:
         print(label, "|", type(error).__name__, error)
 for label, (kept, again) in found.items():
@@ -168,11 +202,13 @@ def _trace(spec: PolicyGraphSpec) -> str:
 
 
 def _forecast(spec: ForecastSpec) -> str:
-    parts = _counting(spec.model, spec.policies)
+    parts = _counting(msgspec.structs.replace(spec.model, device="cpu"), spec.policies)
     parts.imports.add(("torch._subclasses", "FakeTensorMode", ""))
-    parts.recipe += ["", "", *FORECAST.split("\n")]
-    recipe = "\n".join(parts.recipe).replace("data_ptr()", "_cdata").split("\n")
-    parts.recipe = ["FakeTensorMode().__enter__()  # tensors hold nothing from here on", *recipe]
+    target = ["target = pretend(target)"] if spec.model.loss == "cross_entropy" else []
+    built = parts.recipe.index("def forward():") - 2
+    on_meta = ['torch.set_default_device("meta")', *parts.recipe[:built], "", *ON_META.split("\n"), *target]
+    recipe = "\n".join([*parts.recipe[built:], "", "", *FORECAST.split("\n")]).replace("data_ptr()", "_cdata")
+    parts.recipe = [*on_meta, *recipe.split("\n")]
     return parts.text(_title(spec, "what each policy would keep, nothing allocated"))
 
 
@@ -181,8 +217,16 @@ def _search(spec: SearchSpec) -> str:
     each = (Policy(kind="each_block"),) if blocks else ()
     segmented = tuple(Policy(kind="segments", segments=number) for number in _some(blocks))
     parts = _counting(spec.model, (Policy(), *segmented, *each))
-    parts.recipe += ["", "", *SEARCH.replace("BUDGET", str(spec.budget_bytes)).split("\n")]
-    return parts.text(_title(spec, "which of the usual policies stays under a budget of held bytes"))
+    peak = spec.budget_of == "peak_bytes"
+    if peak:
+        parts.imports |= {("torch.profiler", "profile", ""), ("torch.profiler", "ProfilerActivity", "")}
+        parts.imports |= {("itertools", "accumulate", ""), ("contextlib", "nullcontext", "")}
+        parts.recipe += ["", "", *PEAK.split("\n")]
+    body = SEARCH.replace("BUDGET", str(spec.budget_bytes))
+    body = body.replace("BYTES", "peak_bytes(run_blocks, hooks)" if peak else "kept")
+    parts.recipe += ["", "", *body.split("\n")]
+    what = "at their peak" if peak else "held for backward"
+    return parts.text(_title(spec, f"which of the usual policies stays under a budget of bytes {what}"))
 
 
 def _some(blocks: int) -> list[int]:
