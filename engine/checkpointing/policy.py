@@ -71,7 +71,7 @@ def label_of(policy: Policy) -> str:
     kind = policy.kind
     named = {
         "off": "off",
-        "every_k": f"every {policy.k}th block" if policy.k > 1 else "every block",
+        "every_k": f"every {_ordinal(policy.k)} block" if policy.k > 1 else "every block",
         "segments": f"{policy.segments} segments",
         "each_block": "each block",
         "groups": "groups " + " ".join(f"{first}-{after - 1}" for first, after in policy.groups),
@@ -83,3 +83,9 @@ def label_of(policy: Policy) -> str:
         return named
     reentrant = ", reentrant" if policy.use_reentrant else ""
     return named + reentrant + ("" if policy.preserve_rng_state else ", rng not preserved")
+
+
+def _ordinal(number: int) -> str:
+    """ "2nd", "5th", "11th", "23rd"."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -116,7 +116,7 @@ def fact_rows(row: Row, off: Row) -> tuple[tuple[str, ...], ...]:
     ran, told = row.outcome, row.forecast
     base = off.outcome or off.forecast
     found = []
-    for label, name in (("held for backward", "held_bytes"), ("peak of the step", "peak_bytes")):
+    for label, name in (("held", "held_bytes"), ("peak", "peak_bytes")):
         value, foretold = getattr(ran, name, None), getattr(told, name, None)
         exact = name == "held_bytes" and told is not None and told.held_is_exact
         shown = value if value is not None else foretold
@@ -124,13 +124,14 @@ def fact_rows(row: Row, off: Row) -> tuple[tuple[str, ...], ...]:
         told_bytes = "" if foretold is None else format_bytes(foretold)
         found.append((label, _bytes(value), change_words(shown, getattr(base, name, None)), told_bytes, error))
     if ran is not None and ran.live_bytes is not None:
-        found.append(("live after the forward", _bytes(ran.live_bytes), _against(ran, off, "live_bytes"), "", ""))
+        found.append(("live after forward", _bytes(ran.live_bytes), _against(ran, off, "live_bytes"), "", ""))
     if ran is not None and ran.moved_bytes:
         found.append(("moved away", _bytes(ran.moved_bytes), "", "", ""))
-    for label, name in (("operations run again", "recomputed_operations"), ("FLOPs run again", "recomputed_flops")):
+    for label, name in (("run again", "recomputed_operations"), ("FLOPs again", "recomputed_flops")):
         value, foretold = (getattr(one, name, None) for one in (ran, told))
         form = format_flops if name == "recomputed_flops" else format_count
         words = ["" if one is None else form(one) for one in (value, foretold)]
+        words[0] += " operations" if value is not None and name == "recomputed_operations" else ""
         found.append((label, words[0], "", words[1], error_words(foretold, value) if value or foretold else ""))
     return tuple(found)
 

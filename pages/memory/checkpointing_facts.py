@@ -11,11 +11,13 @@ from engine.checkpointing.spec import OperationCount
 from engine.figures.checkpointing_axes import format_flops
 from engine.figures.checkpointing_words import FACTS, Row, fact_rows, gradients_words, ratio_words
 from engine.figures.units import format_count
+from pages.shared.pin import code_text
 from pages.shared.pytorch_words import draw_said
 
 STYLE = """<style>
 .policy-facts { width: 100%; border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums }
-.policy-facts th { text-align: left; font-weight: 500; opacity: .72; padding: .28rem .5rem .28rem 0; border: 0 }
+.policy-facts th { text-align: left; font-weight: 500; opacity: .72; padding: .28rem .5rem .28rem 0; border: 0;
+  white-space: nowrap; vertical-align: top }
 .policy-facts td { text-align: right; padding: .28rem 0; border: 0; line-height: 1.3 }
 .policy-facts tr + tr { border-top: 1px solid color-mix(in srgb, currentColor 14%, transparent) }
 .policy-facts small { display: block; opacity: .72 }
@@ -50,7 +52,7 @@ def _draw_gradients(row: Row) -> None:
         st.caption(f"Gradients {words}")
     else:
         st.markdown(":red[:material/difference: Gradients are not those of off]")
-        st.text(words)
+        st.caption(code_text(words))
 
 
 def facts_html(rows: tuple[tuple[str, ...], ...], ratio: str) -> str:
@@ -61,7 +63,7 @@ def facts_html(rows: tuple[tuple[str, ...], ...], ratio: str) -> str:
         small += [f"estimated {forecast}"] if forecast and not error else []
         told = "".join(f"<small>{escape(one)}</small>" for one in small if one)
         lines.append(f"<tr><th>{escape(label)}</th><td>{escape(value)}{told}</td></tr>")
-    lines.append(f"<tr><th>time of one step / off</th><td>{escape(ratio)}</td></tr>")
+    lines.append(f"<tr><th>time / off</th><td>{escape(ratio)}</td></tr>")
     assert len(FACTS) == 5
     return f'<table class="policy-facts">{"".join(lines)}</table>'
 

@@ -53,7 +53,7 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
         chosen = draw_chooser(spec.policies)
         rows = known.rows
         row = next(one for one in rows if one.policy == chosen)
-        with st.container(height=HEIGHT + 24, border=False, key="policies.facts"):
+        with st.container(height=HEIGHT, border=False, key="policies.facts"):
             draw_verdict(row, rows[0])
     with left:
         draw_picture(known, chosen, before)

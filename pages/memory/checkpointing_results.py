@@ -22,7 +22,7 @@ UNASKED_S = 8.0
 OPERATION_S, FLOP_S = 2e-5, 1 / 2e10
 """Of one operation and one FLOP on one thread; for the estimate only."""
 ASKED = "policies.asked"
-REST_HEIGHT = 52
+REST_HEIGHT = 44
 
 
 class Known(msgspec.Struct, frozen=True):

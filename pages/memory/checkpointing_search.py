@@ -20,7 +20,7 @@ from pages.memory.checkpointing_menu import menu_values
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
-from pages.shared.pin import pinned_spec
+from pages.shared.pin import code_text, pinned_spec
 from pages.shared.pytorch_words import draw_said
 from pages.shared.theme import shown_theme
 
@@ -51,18 +51,19 @@ def draw_search(spec: SearchSpec, exports: DeltaGenerator) -> None:
 
 def _draw_headline(found: Searched) -> None:
     words, fits = search_headline(found), found.policy is not None
-    with st.container(horizontal=True, vertical_alignment="center", key="budget.headline"):
-        draw = st.success if fits else st.warning
-        draw(words.replace("$", r"\$"), icon=":material/check_circle:" if fits else ":material/block:")
-        if found.policy is not None and found.policy != Policy():
-            st.button(
-                "See its graph",
-                icon=":material/account_tree:",
-                key="budget.look",
-                on_click=_look_at,
-                args=(found.policy,),
-                help="Adds it to the policies as your own",
-            )
+    told, look = st.columns([5, 1], vertical_alignment="center")
+    draw = told.success if fits else told.warning
+    draw(code_text(words), icon=":material/check_circle:" if fits else ":material/block:")
+    if found.policy is not None and found.policy != Policy():
+        look.button(
+            "See its graph",
+            icon=":material/account_tree:",
+            key="budget.look",
+            on_click=_look_at,
+            args=(found.policy,),
+            help="Adds it to the policies as your own",
+            width="stretch",
+        )
 
 
 def _look_at(policy: Policy) -> None:
@@ -91,7 +92,6 @@ def search_numbers(spec: SearchSpec, found: Searched) -> tuple[KeyNumber, ...]:
             "not run",
         ),
         KeyNumber("Least possible", found.smallest_bytes, "bytes", "the smallest forecast of all candidates"),
-        KeyNumber("Candidates", len(found.candidates), "count", "policies the search looked at"),
     )
 
 
