@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -20,10 +21,14 @@ TensorSeen: Any = _TensorMetadata
 """A tensor among the inputs of a profiled operation: `allocation_id`, `sizes`, `dtype`."""
 
 
-def kind_and_fields(event: Any) -> tuple[Any, Any]:
-    """The kind of a profiler event, and the fields that kind has."""
-    kind, fields = event.typed
-    return kind, fields
+read_allocation: Callable[[Any], Any] = attrgetter(
+    *(f"extra_fields.{name}" for name in ("ptr", "alloc_size", "total_allocated", "allocation_id", "device"))
+)
+"""(address, bytes or minus bytes, the allocator's total after it, number of the block or None, device)."""
+read_operation: Callable[[Any], Any] = attrgetter(
+    *(f"extra_fields.{name}" for name in ("sequence_number", "scope", "inputs"))
+)
+"""(number of the next autograd node or -1, scope, inputs) of an operation in a profile."""
 
 
 def addresses(tensor: torch.Tensor) -> tuple[int, ...]:

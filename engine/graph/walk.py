@@ -43,12 +43,12 @@ def read_graph(
     found: list[tuple[str, torch.Tensor | str]], model: nn.Module | None, inputs: dict[str, torch.Tensor]
 ) -> tuple[Graph, dict[Any, int]]:
     """The graph behind named tensors (or notes), and the number of each node; dropping those numbers lets it go."""
-    with _collection_paused():
+    with collection_paused():
         return _read_graph(found, model, inputs)
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """No garbage collection meanwhile: rows are no garbage, and looking for it grows with all that is alive."""
     enabled = gc.isenabled()
     gc.disable()

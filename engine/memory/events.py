@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from engine import recorded_memory
+from engine import recorded, recorded_memory
 from engine.graph.texts import NAMES
 from engine.shapes import plain_shape
 
-PLACE, PHASE, LOOK = "atlas place ", "atlas phase ", "atlas look "
+MARK = "atlas "
+PLACE, PHASE, LOOK = f"{MARK}place ", f"{MARK}phase ", f"{MARK}look "
 """Names of the marks a recording leaves between operations, each followed by a number."""
 
 _EVALUATE = "autograd::engine::evaluate_function: "
@@ -39,6 +40,9 @@ class Under(NamedTuple):
     """`Optimizer.step#...` or `Optimizer.zero_grad#...` where it is part of one."""
 
 
+NOTHING = Under()
+
+
 class Event(NamedTuple):
     """One allocation (size > 0) or free (size < 0) of one device, or a mark (size 0)."""
 
@@ -63,57 +67,49 @@ class Events(NamedTuple):
 def read_events(profile: Any, device: str) -> Events:
     """Walk the event trees of a finished `torch.profiler.profile(profile_memory=True, record_shapes=True)`."""
     found = Events([], {}, {})
-    waiting = [(event, Under()) for event in reversed(profile.profiler.kineto_results.experimental_event_tree())]
+    waiting = [(event, NOTHING) for event in reversed(recorded.read_event_trees(profile.profiler.kineto_results))]
     while waiting:
         event, under = waiting.pop()
-        kind, fields = recorded_memory.kind_and_fields(event)
+        kind = event.tag
         if kind == recorded_memory.ALLOCATION:
-            _add_allocation(found, event, fields, under, device)
+            _add_allocation(found, event, under, device)
             continue
         if kind == recorded_memory.OPERATION:
-            under = _below(found, event, fields, under)
-        waiting += [(child, under) for child in reversed(event.children)]
+            under = _below(found, event, under)
+        if children := event.children:
+            waiting += [(child, under) for child in reversed(children)]
     found.events.sort(key=lambda one: one.time_ns)
     return found
 
 
-def _add_allocation(found: Events, event: Any, fields: Any, under: Under, device: str) -> None:
-    if NAMES[fields.device].partition(":")[0] != device:
-        name = NAMES[fields.device]
-        found.elsewhere[name] = found.elsewhere.get(name, 0) + max(0, fields.alloc_size)
+def _add_allocation(found: Events, event: Any, under: Under, device: str) -> None:
+    address, size, total, number, on = recorded_memory.read_allocation(event)
+    name = NAMES[on]
+    if name.partition(":")[0] != device:
+        found.elsewhere[name] = found.elsewhere.get(name, 0) + max(0, size)
         return
-    number = fields.allocation_id
-    found.events.append(
-        Event(
-            event.start_time_ns,
-            fields.ptr,
-            fields.alloc_size,
-            fields.total_allocated,
-            -1 if number is None else number,
-            under,
-        )
-    )
+    found.events.append(Event(event.start_time_ns, address, size, total, -1 if number is None else number, under))
 
 
-def _below(found: Events, event: Any, fields: Any, under: Under) -> Under:
+def _below(found: Events, event: Any, under: Under) -> Under:
     """What the children of an operation stand under."""
     name: str = event.name
-    if name.startswith("atlas "):
-        if name.startswith(PLACE):
-            return under._replace(place=int(name.removeprefix(PLACE)))
+    if name.startswith(PLACE):
+        return under._replace(place=int(name[len(PLACE) :]))
+    if name.startswith(MARK):
         found.events.append(Event(event.start_time_ns, 0, 0, 0, -1, under, name))
         return under
+    sequence_nr, scope, inputs = recorded_memory.read_operation(event)
     if name.startswith(_EVALUATE):
-        node = name.removeprefix(_EVALUATE)
-        return Under(node, -1, fields.sequence_number, event.id, marked=under.marked)
+        return Under(name[len(_EVALUATE) :], -1, sequence_nr, event.id, marked=under.marked)
     if name.startswith("Optimizer."):
         return under._replace(marked=name, operation=name)
-    if fields.scope == recorded_memory.BACKWARD:
+    if scope == recorded_memory.BACKWARD:
         return under
-    _note_shapes(found.seen, fields.inputs)
+    _note_shapes(found.seen, inputs)
     operation = under.operation if name in _FACTORIES and _is_operation(under) else name
-    reruns = under.reruns or (under.node >= 0 and fields.sequence_number >= 0)
-    return under._replace(operation=operation, reruns=reruns, direct=False)
+    reruns = under.reruns or (under.node >= 0 and sequence_nr >= 0)
+    return Under(operation, under.place, under.sequence_nr, under.node, reruns, False, under.marked)
 
 
 def _is_operation(under: Under) -> bool:

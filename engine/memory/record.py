@@ -13,6 +13,7 @@ from torch.profiler import ProfilerActivity, profile
 from engine import recorded, recorded_memory, recorded_replay
 from engine.graph.roots import named_inputs
 from engine.graph.spec import PyTorchError
+from engine.graph.walk import collection_paused
 from engine.memory.attribution import trace_of
 from engine.memory.events import LOOK, PHASE, read_events
 from engine.memory.looks import Look, Sighting, look_at, look_at_model, look_at_optimizer, look_at_outputs
@@ -68,8 +69,9 @@ class MemoryRecording:
 
     def trace(self, error: PyTorchError | None = None, warnings: tuple[str, ...] = ()) -> MemoryTrace:
         """What was recorded, after the block."""
-        found = read_events(self._profile, self.device)
-        return trace_of(found, self._looks, self._marks, self.places, self.device, error, warnings=warnings)
+        with collection_paused():
+            found = read_events(self._profile, self.device)
+            return trace_of(found, self._looks, self._marks, self.places, self.device, error, warnings=warnings)
 
     def _mark(self, name: str) -> None:
         with recorded_memory.Mark(name):

@@ -9,12 +9,14 @@ import torch
 
 from engine import recorded, recorded_memory
 from engine.graph.release import release_iteratively
+from engine.graph.roots import named_tensors
 
 
 def saved_tensors(roots: Iterable[torch.Tensor]) -> Iterator[tuple[str, torch.Tensor]]:
     """("GeluBackward0.self", tensor) for every saved slot, and for what checkpoints and policies keep instead.
 
-    Slots that backward has freed and slots packed by other hooks give nothing.
+    Slots that backward has freed give nothing. What a custom Function put on its `ctx` without `save_for_backward`
+    counts too: backward never frees that.
     """
     nodes, counts, targets = _discover(roots)
     frames: set[int] = set()
@@ -24,6 +26,8 @@ def saved_tensors(roots: Iterable[torch.Tensor]) -> Iterator[tuple[str, torch.Te
             name = layout.name or node.name()
             for slot, raw in _slots(node, layout):
                 yield from _kept(f"{name}.{slot}", raw, frames)
+        if layout.custom:
+            yield from _attributes(node, layout.name or node.name())
     release_iteratively(nodes, counts, targets)
 
 
@@ -67,3 +71,11 @@ def _kept(name: str, raw: Any, frames: set[int]) -> Iterator[tuple[str, torch.Te
         yield from recorded_memory.kept_by_checkpoint(hook)
     elif not frame and isinstance(tensor, torch.Tensor):
         yield f"{name} (packed)", tensor
+
+
+def _attributes(node: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:
+    """Tensors on the `ctx` of a custom Function; of a reentrant checkpoint the random number state it will restore."""
+    for key, value in vars(node).items():
+        for path, tensor in named_tensors(value, f"{name}.{key}"):
+            if isinstance(tensor, torch.Tensor):
+                yield path, tensor
