@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from engine.mixed_precision.calls import Attributed
+from engine.mixed_precision.calls import Attributed, Leaves
 from engine.mixed_precision.recorder import Recorder, Seen
 from engine.mixed_precision.results import Operation
 from engine.mixed_precision.saved import Slots
@@ -14,17 +14,21 @@ Place = tuple[str, str, str, str]
 """Phase, module, autograd node and operator: where an operation belongs in either run."""
 
 
-def beside_plain(run: Recorder, found: Attributed, plain: Recorder, slots: Slots) -> tuple[Operation, ...]:
+def beside_plain(
+    run: Recorder, found: Attributed, plain: Recorder, slots: Slots, leaves: Leaves
+) -> tuple[Operation, ...]:
     """The operations in order; casts are in one run only, the others meet by place: first with first, and so on."""
     waiting: dict[Place, list[Seen]] = defaultdict(list)
     for one, module in zip(plain.seen, _modules(plain), strict=True):
         waiting[_place(one, module)].append(one)
     for those in waiting.values():
         those.reverse()
-    rows = []
+    rows, counted = [], set(leaves)
     for one, module in zip(run.seen, _modules(run), strict=True):
         same = waiting[_place(one, module)]
-        rows.append(_row(one, module, found, same.pop() if same and not one.is_cast else None, slots))
+        rows.append(
+            _row(one, module, found, same.pop() if same and not one.is_cast else None, _saved(one, slots, counted))
+        )
     return tuple(rows)
 
 
@@ -40,8 +44,7 @@ def _place(one: Seen, module: str) -> Place:
     return one.phase, module, one.node, one.name
 
 
-def _row(one: Seen, module: str, found: Attributed, plain: Seen | None, slots: Slots) -> Operation:
-    saved = one.phase != "backward" and not one.is_view and any(key in slots for key in one.output_storages)
+def _row(one: Seen, module: str, found: Attributed, plain: Seen | None, saved_bytes: int) -> Operation:
     return Operation(
         number=one.number,
         phase=one.phase,
@@ -57,5 +60,14 @@ def _row(one: Seen, module: str, found: Attributed, plain: Seen | None, slots: S
         shape=one.shape,
         is_view=one.is_view,
         cast_by=found.cast_by[one.number],  # type: ignore[arg-type]
-        saved=saved,
+        saved_bytes=saved_bytes,
     )
+
+
+def _saved(one: Seen, slots: Slots, counted: set[int]) -> int:
+    """Bytes of the storages that this operation made and that a slot keeps; each counts where it was made."""
+    if one.phase == "backward" or one.is_view:
+        return 0
+    new = {key: size for key, size in zip(one.output_storages, one.output_sizes, strict=True) if key not in counted}
+    counted.update(new)
+    return sum(size for key, size in new.items() if key in slots)

@@ -174,7 +174,7 @@ def _result(
 ) -> AutocastMap:
     pairs = {name: (plain.gradients[name], run.gradients.get(name)) for name in plain.gradients}
     result = AutocastMap(
-        operations=beside_plain(run.recorder, found, plain.recorder, run.slots),
+        operations=beside_plain(run.recorder, found, plain.recorder, run.slots, leaves),
         calls=found.calls,
         casts=casts_in(run.recorder.seen, found, leaves),
         weights=weights,

@@ -48,6 +48,8 @@ class Seen:
     is_cast: bool
     outputs: tuple[str, ...] = ()
     output_storages: tuple[int, ...] = ()
+    output_sizes: tuple[int, ...] = ()
+    """Bytes of each of `output_storages`."""
     output_bytes: int = 0
     shape: tuple[int, ...] = ()
     path: tuple[Event, ...] = ()
@@ -71,7 +73,9 @@ class Recorder(recorded.DispatchMode):  # type: ignore[no-untyped-call]
         with record_function(f"{MARK}{one.number}"):
             outputs = func(*args, **kwargs)
         given = list(tensors_in((outputs,)))
-        one.outputs, one.output_storages = tuple(map(dtype_of, given)), self._keep(given)
+        one.outputs = tuple(map(dtype_of, given))
+        one.output_storages = self._keep(given)
+        one.output_sizes = tuple(size for tensor in given for _, size in recorded.storages_of(tensor))
         one.output_bytes = sum(t.numel() * t.element_size() for t in given) if not one.is_view else 0
         one.shape = tuple(map(int, given[0].shape)) if given and not given[0].is_nested else ()
         return outputs

@@ -21,7 +21,8 @@ class Operation(Row, frozen=True, array_like=True, gc=False):
     """One operation that reached a kernel, in order: dtypes under autocast and in the plain run.
 
     `call` is the number of the call it belongs to, -1 in backward. `plain_inputs` and `plain_outputs` are None where
-    the plain run has no such operation (a cast, another kernel). `saved` tells whether backward keeps an output.
+    the plain run has no such operation (a cast, another kernel). `saved_bytes` are of the storages it
+    made that backward keeps.
     """
 
     number: int
@@ -38,7 +39,7 @@ class Operation(Row, frozen=True, array_like=True, gc=False):
     shape: tuple[int, ...]
     is_view: bool
     cast_by: CastBy | Literal[""]
-    saved: bool
+    saved_bytes: int
 
 
 class Call(Row, frozen=True, array_like=True, gc=False):
