@@ -69,6 +69,7 @@ def _add_gap(
 ) -> None:
     place, here = at
     ends = [format_significant(float(end), 5) for end in gap]
+    words = [value_text(float(end)) + " (stored)" * (here == side) for side, end in enumerate(gap)]
     figure.add_scatter(
         x=[0, 1], y=[stored.dtype] * 2, mode="lines+markers+text", line={"color": LINE[theme], "width": 2},
         marker={
@@ -78,7 +79,7 @@ def _add_gap(
         },
         text=ends, textposition=["middle left", "middle right"], textfont={"size": 11, "color": TEXT[theme]},
         cliponaxis=False,
-        hovertext=[f"{stored.dtype}: {value_text(float(end))}{' (stored)' * (here == side)}" for side, end in enumerate(gap)],
+        hovertext=[f"{stored.dtype}: {word}" for word in words],
         hovertemplate="%{hovertext}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
