@@ -12,10 +12,11 @@ _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32}
 
 
 class Gradients(NamedTuple):
-    """The loss, and the gradient of every parameter and input that requires one; None where backward brought none."""
+    """The loss, the gradient of every parameter and input that requires one (None: backward brought none), buffers."""
 
     loss: torch.Tensor | None
     of: dict[str, torch.Tensor | None]
+    buffers: dict[str, torch.Tensor]
 
 
 def take_gradients(built: Built, loss: torch.Tensor | None) -> Gradients:
@@ -24,7 +25,8 @@ def take_gradients(built: Built, loss: torch.Tensor | None) -> Gradients:
     taken = {name: leaf.grad for name, leaf in named if leaf.requires_grad and leaf.is_leaf}
     for _, leaf in named:
         leaf.grad = None
-    return Gradients(None if loss is None else loss.detach(), taken)
+    buffers = {name: buffer.clone() for name, buffer in built.model.named_buffers()}
+    return Gradients(None if loss is None else loss.detach(), taken, buffers)
 
 
 def compared(found: Gradients, off: Gradients) -> dict[str, Any]:
@@ -33,12 +35,14 @@ def compared(found: Gradients, off: Gradients) -> dict[str, Any]:
     both = {name: (a, b) for name, (a, b) in pairs.items() if a is not None and b is not None}
     missing = tuple(name for name, (a, b) in pairs.items() if a is None and b is not None)
     counts = {name: differing_elements(a, b) for name, (a, b) in both.items()}
+    buffers = [name for name, before in off.buffers.items() if differing_elements(found.buffers[name], before)]
     differing = [name for name, (a, b) in pairs.items() if counts.get(name) or (a is None) != (b is None)]
     return {
         "loss_identical": _same(found.loss, off.loss),
         "gradients_identical": not differing,
         "differing": tuple(differing),
         "missing": missing,
+        "differing_buffers": tuple(buffers),
         "differing_elements": sum(counts.values()),
         "gradient_elements": sum(b.numel() for _, b in both.values()),
         "largest_difference": max(

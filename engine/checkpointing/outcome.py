@@ -131,6 +131,7 @@ class Bench:
 
     def _take(self, loss: torch.Tensor | None) -> Gradients:
         """Loss and gradients of the run that is over; buffers become what they were."""
+        taken = take_gradients(self.built, loss)
         for buffer, before in zip(self.built.model.buffers(), self._buffers, strict=True):
             buffer.copy_(before)
-        return take_gradients(self.built, loss)
+        return taken

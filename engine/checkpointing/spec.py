@@ -59,6 +59,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     differing_elements: int = 0
     """Elements of gradients, over all of them, whose bits are not those of `off`; of `gradient_elements`."""
     gradient_elements: int = 0
+    differing_buffers: tuple[str, ...] = ()
+    """Buffers that are not what `off` leaves: batch norm counts a batch twice that runs through it twice."""
     largest_difference: float | None = None
     """Largest relative difference of norms ||g - g_off|| / ||g_off|| over the gradients both have."""
     error: PyTorchSaid | None = None
