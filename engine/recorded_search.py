@@ -19,7 +19,7 @@ dp_knapsack: Knapsack = knapsack.dp_knapsack
 greedy_knapsack: Knapsack = knapsack.greedy_knapsack
 
 
-def follow_recurrent_weights(module: torch.nn.Module) -> None:
+def follow_recurrent_weights(module: Any) -> None:
     """Let nn.RNNBase look its weights up again after its parameters were replaced."""
     names: Any = getattr(module, "_flat_weights_names", ())
     if names:

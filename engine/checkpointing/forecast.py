@@ -60,7 +60,7 @@ class Foreseen:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             step, error = attempt(lambda: self._step(policy))
-        self._reset()
+        self.reset()
         if step is None:
             return Forecast(policy=policy, error=error)
         return step
@@ -73,7 +73,7 @@ class Foreseen:
             recorded_search.generator_states(followed.follow),
         ):
             _move_nothing(one, followed)
-            followed.leave_out(_there_before(self))
+            followed.leave_out(self.there_before())
             held = HeldForBackward(one)
             with Operations() as operations:
                 with held.hooks():
@@ -101,16 +101,17 @@ class Foreseen:
         said = [SIZED_BY_KERNEL[name] for name in operations.calls["forward"] if name in SIZED_BY_KERNEL]
         return said[0] if said else ""
 
-    def _reset(self) -> None:
+    def there_before(self) -> list[torch.Tensor]:
+        """Parameters, buffers, inputs and target."""
+        built = self.built
+        target = [] if built.target is None else [built.target]
+        return [*built.model.parameters(), *built.model.buffers(), *built.inputs.values(), *target]
+
+    def reset(self) -> None:
+        """As before the first step."""
         for tensor in [*self.built.model.parameters(), *self.built.inputs.values()]:
             tensor.grad = None
         self.built.named_extra.clear()
-
-
-def _there_before(foreseen: Foreseen) -> list[torch.Tensor]:
-    built = foreseen.built
-    target = [] if built.target is None else [built.target]
-    return [*built.model.parameters(), *built.model.buffers(), *built.inputs.values(), *target]
 
 
 def _move_nothing(one: Applied, followed: FollowStorages) -> None:

@@ -15,19 +15,26 @@ from engine import recorded
 from engine.checkpointing.forecast_kernels import working_bytes
 
 
-class FollowStorages(recorded.DispatchMode):
+class FollowStorages(recorded.DispatchMode):  # type: ignore[no-untyped-call]
     """Bytes of the storages that operations made and nobody has let go of yet, and the most there ever were.
 
     Enter it inside the mode that makes the tensors. `working_bytes` adds what a kernel takes for itself while it runs.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.live_bytes = 0
         self.peak_bytes = 0
         self._sizes: dict[int, int] = {}
         self._watched: dict[int, weakref.ref[Any]] = {}
+        self._numbers: dict[int, int] = {}
+        self._made = 0
         self._leaves_out = False
+
+    def numbers_of(self, tensor: torch.Tensor) -> dict[int, int]:
+        """Bytes of the tensor's storages by a number no other storage ever has; without those left out."""
+        keys = [(recorded.storage_key(storage), storage.nbytes()) for storage in storages(tensor)]
+        return {self._numbers[key]: nbytes for key, nbytes in keys if key in self._numbers}
 
     @contextmanager
     def leaving_out(self) -> Iterator[None]:
@@ -59,10 +66,13 @@ class FollowStorages(recorded.DispatchMode):
             if key not in self._sizes:
                 self._sizes[key] = 0 if self._leaves_out else storage.nbytes()
                 self.live_bytes += self._sizes[key]
+                if not self._leaves_out:
+                    self._numbers[key] = self._made = self._made + 1
                 self._watched[key] = weakref.ref(storage, partial(self._freed, key))
 
     def _freed(self, key: int, gone: Any) -> None:
         del self._watched[key]
+        self._numbers.pop(key, None)
         self.live_bytes -= self._sizes.pop(key)
 
 
