@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import plotly.graph_objects as go
 
 from engine.figures.chart_style import grid_colour, styled
@@ -17,10 +19,17 @@ HEAD = 96
 WIDTH, LEFT, RIGHT, TOP = 960, 300, 60, 84
 BINARY = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 TICKS = 5
+ROOM = 0.09
+LINEAR_BELOW = 64
 
 
-def memory_chart(profiled: Profiled, theme: Theme = "light", selected: int | None = None) -> go.Figure:
-    """Bars of both kinds and a diamond at their difference, which is the row's Self Mem; `selected` is framed."""
+def memory_chart(
+    profiled: Profiled, theme: Theme = "light", selected: int | None = None, *, log: bool = False
+) -> go.Figure:
+    """Bars of both kinds and a diamond at their difference, which is the row's Self Mem; `selected` is in bold.
+
+    `log` places n bytes at log(1 + n / 64) on either side of 0, so that small rows show beside a large one.
+    """
     bars = memory_bars(profiled, selected)
     figure = go.Figure()
     labels = list(range(len(bars)))
@@ -28,7 +37,7 @@ def memory_chart(profiled: Profiled, theme: Theme = "light", selected: int | Non
     for key, values in (("allocated", [bar.allocated for bar in bars]), ("freed", [-bar.freed for bar in bars])):
         figure.add_bar(
             y=labels,
-            x=values,
+            x=[placed(value, log) for value in values],
             orientation="h",
             name=meaning(key).label,
             marker={"color": meaning(key).accent(theme), "pattern": {"shape": "/" if key == "freed" else ""}},
@@ -37,19 +46,24 @@ def memory_chart(profiled: Profiled, theme: Theme = "light", selected: int | Non
         )
     figure.add_scatter(
         y=labels,
-        x=[bar.net for bar in bars],
-        mode="markers",
+        x=[placed(bar.net, log) for bar in bars],
+        mode="markers+text",
+        text=[f"  {format_bytes(bar.net)}" for bar in bars],
+        textposition=["middle right" if bar.net >= 0 else "middle left" for bar in bars],
+        cliponaxis=False,
         name="net: the column Self Mem",
         marker={"symbol": "diamond", "size": 11, "color": TEXT[theme], "line": {"color": "#888888", "width": 1}},
         customdata=words,
         hovertemplate="%{customdata}<extra></extra>",
     )
-    _add_axes(figure, bars, theme, selected)
+    _add_axes(figure, bars, theme, selected, log)
     return styled(figure, HEAD + ROW_PIXELS * max(len(bars), 3), theme, barmode="relative", bargap=0.28, dragmode=False)
 
 
-def _add_axes(figure: go.Figure, bars: list[Bar], theme: Theme, selected: int | None) -> None:
-    ticks = byte_ticks([bar.allocated for bar in bars], [bar.freed for bar in bars])
+def _add_axes(figure: go.Figure, bars: list[Bar], theme: Theme, selected: int | None, log: bool) -> None:
+    ends = max((bar.allocated for bar in bars), default=0), max((bar.freed for bar in bars), default=0)
+    ticks = log_ticks(*ends) if log else byte_ticks([ends[0]], [ends[1]])
+    low, high = placed(-ends[1], log), placed(ends[0], log)
     figure.update_yaxes(
         tickvals=list(range(len(bars))),
         ticktext=[
@@ -62,13 +76,25 @@ def _add_axes(figure: go.Figure, bars: list[Bar], theme: Theme, selected: int | 
         zeroline=False,
     )
     figure.update_xaxes(
-        tickvals=ticks,
+        tickvals=[placed(tick, log) for tick in ticks],
+        range=[low - ROOM * (high - low), high + ROOM * (high - low)],
         ticktext=[format_bytes(tick) for tick in ticks],
-        title="← freed by the operation itself · allocated by it →",
+        title="← freed by the operation itself · allocated by it →" + (" (log scale)" if log else ""),
         gridcolor=grid_colour(theme),
         zeroline=True,
         zerolinecolor=TEXT[theme],
     )
+
+
+def placed(size: float, log: bool) -> float:
+    """Where so many bytes stand on the axis."""
+    return math.copysign(math.log10(1 + abs(size) / LINEAR_BELOW), size) if log else size
+
+
+def log_ticks(right: int, left: int) -> list[int]:
+    """1 KiB, 32 KiB, 1 MiB, 32 MiB ... on both sides of 0, as far as they reach."""
+    steps = [1024**power * factor for power in range(1, 5) for factor in (1, 32)]
+    return [-step for step in reversed(steps) if step <= left] + [0] + [step for step in steps if step <= right]
 
 
 def byte_ticks(right: list[int], left: list[int]) -> list[int]:

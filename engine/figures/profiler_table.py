@@ -19,6 +19,7 @@ TABLE_COLUMNS = (
     "CPU time avg, µs",
     "MFLOPs",
     "Input Shapes",
+    "source",
 )
 MICROSECONDS = 1e6
 Cell = str | int | float | None
@@ -46,6 +47,7 @@ def table_rows(profiled: Profiled, before: Profiled | None = None) -> list[tuple
             round(row.cpu_time_s / row.calls * MICROSECONDS, 1) if row.calls else None,
             round(row.flops / 1e6, 3) if row.flops else None,
             row.shapes,
+            row.source,
         )
         rows.append((*cells, row.self_cpu_bytes - told[name] if name in told else None) if before else cells)
     return rows

@@ -18,9 +18,9 @@ from engine.profiler.spec import Operation, Profiled
 
 MOST_BOXES = 1500
 DEEPEST = 24
-MOST_LINKS = 60
+MOST_LINKS = 24
 SELF_BARS = 12
-ROW_PIXELS = 22
+ROW_PIXELS = 26
 COLOURS: dict[Phase, str] = {
     "forward": "operation",
     "recompute": "recomputed",
@@ -51,13 +51,14 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     """Time to the right, calls downwards; lines join the forward operations of `selected` and their backward."""
     operations, shown = profiled.operations, boxes(profiled)
     names, figure = labels_of(profiled.rows), go.Figure()
+    begin = int(operations.starts_ns.min()) if shown else 0
     for phase, key in COLOURS.items():
         chosen = [place for place in shown if operations.phases[place] == phase]
         if not chosen:
             continue
         figure.add_bar(
             y=operations.depths[chosen],
-            base=operations.starts_ns[chosen] * NANOSECOND,
+            base=(operations.starts_ns[chosen] - begin) * NANOSECOND,
             x=np.maximum(operations.durations_ns[chosen], 1) * NANOSECOND,
             orientation="h",
             name=phase,
@@ -74,7 +75,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
             text=[safe(names[operations.rows[place]].rpartition("::")[2]) for place in chosen],
             textposition="inside",
             insidetextanchor="start",
-            constraintext="none",
+            constraintext="inside",
             textangle=0,
             customdata=[_words(profiled, names, place) for place in chosen],
             hovertemplate="%{customdata}<extra></extra>",
@@ -83,7 +84,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     depth = int(operations.depths[shown].max()) + 1 if shown else 1
     figure.update_yaxes(range=[depth - 0.4, -0.6], visible=False, fixedrange=True)
     figure.update_xaxes(
-        tickformat="~s", ticksuffix="s", title="seconds since profiling began", gridcolor=grid_colour(theme)
+        tickformat="~s", ticksuffix="s", title="seconds since the first operation began", gridcolor=grid_colour(theme)
     )
     look = {"uniformtext": {"mode": "hide", "minsize": 10}, "barmode": "overlay", "dragmode": "zoom"}
     return styled(figure, 96 + ROW_PIXELS * max(depth, 4), theme, **look)
@@ -130,13 +131,14 @@ def _add_links(figure: go.Figure, profiled: Profiled, shown: list[int], selected
     pairs = [pair for pair in links(profiled, selected) if drawn.issuperset(pair)]
     if not pairs:
         return
-    middle = (operations.starts_ns + operations.durations_ns / 2) * NANOSECOND
+    middle = (operations.starts_ns - operations.starts_ns.min() + operations.durations_ns / 2) * NANOSECOND
     figure.add_scatter(
         x=[value for made, place in pairs for value in (middle[made], middle[place], None)],
         y=[value for made, place in pairs for value in (operations.depths[made], operations.depths[place], None)],
         mode="lines+markers",
-        line={"color": TEXT[theme], "width": 1.4, "dash": "dot"},
-        marker={"size": 6, "symbol": "circle"},
+        line={"color": TEXT[theme], "width": 1, "dash": "dot"},
+        marker={"size": 4, "symbol": "circle"},
+        opacity=0.7,
         name="forward → its backward",
         hoverinfo="skip",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 
 import msgspec
 
@@ -36,6 +35,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("CPU total", "cpu_time_total", "Time with every operation it called: rows overlap, do not add them up."),
     Column("CPU time avg", "cpu_time", "CPU total / # of Calls."),
     Column("MFLOPs", "flops", "By formula from the shapes, for products and convolutions alone; empty elsewhere."),
+    Column("source", "innermost Python call around it", "With with_stack: the line that called it most often."),
     Column("Input Shapes", "input_shapes", "Only when grouped by them: otherwise one row holds calls of any shape."),
 )
 
@@ -182,10 +182,3 @@ def alive_rows(profiled: Profiled) -> list[tuple[str, str, str, int]]:
         (kind_of(one.name), one.name, BEFORE if one.allocated_by is None else names[one.allocated_by], one.bytes)
         for one in profiled.alive
     ]
-
-
-def hidden_words(profiled: Profiled, shown: Sequence[Operation]) -> str:
-    """What `row_limit` hides: rows sorted downwards by self memory end with the negative ones."""
-    left_out = [row for row in profiled.rows if row not in shown]
-    negative = [row for row in left_out if row.self_cpu_bytes < 0]
-    return f"row_limit hides {len(left_out)} rows, {len(negative)} of them negative." if left_out else ""

@@ -18,7 +18,7 @@ from engine.profiler.flows import Followed, allocation_columns, follow_blocks
 from engine.profiler.leftovers import names_by_address
 from engine.profiler.programs import Runnable
 from engine.profiler.spec import MEMORY_ROW, Alive, Operation, Profiled, ProfileSpec
-from engine.profiler.tree import RowOf, Walked, operation_columns, walk_tree
+from engine.profiler.tree import RowOf, Walked, operation_columns, sources, walk_tree
 from engine.recorded_profiler import event_count, trace_start_ns
 from engine.runner.contract import MEBIBYTE
 
@@ -49,7 +49,7 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
     rows = _operations(averages, walked, followed)
     if memory_row == len(rows) and (followed.allocations[memory_row] or followed.frees[memory_row]):
         program.notes.append("Blocks outside of any operation have no row in torch's table here.")
-        rows.append(_events_of(Operation(MEMORY_ROW, 0, *(0,) * 9, "", 0, 0, 0, 0, 0, 0), memory_row, followed))
+        rows.append(_events_of(Operation(MEMORY_ROW, 0, *(0,) * 9, "", 0, 0, 0, 0, 0, 0, ""), memory_row, followed))
     progress("export_chrome_trace()", 0.85)
     trace, trace_note = _chrome_trace(recorded)
     operations = operation_columns(walked)
@@ -103,11 +103,12 @@ def _named_as_rng_state(one: Alive, spec: ProfileSpec, memory_row: int) -> Alive
 def _operations(averages: Any, walked: Walked, followed: Followed) -> list[Operation]:
     again = Counter(row for row, phase in zip(walked.rows, walked.phases, strict=True) if phase == "recompute")
     backward = Counter(row for row, phase in zip(walked.rows, walked.phases, strict=True) if phase == "backward")
-    plain = (_operation(one, again[place], backward[place]) for place, one in enumerate(averages))
+    lines = sources(walked)
+    plain = (_operation(one, again[place], backward[place], lines.get(place, "")) for place, one in enumerate(averages))
     return [_events_of(row, place, followed) for place, row in enumerate(plain)]
 
 
-def _operation(one: Any, recomputed: int, backward: int) -> Operation:
+def _operation(one: Any, recomputed: int, backward: int, source: str) -> Operation:
     return Operation(
         one.key,
         one.count,
@@ -127,6 +128,7 @@ def _operation(one: Any, recomputed: int, backward: int) -> Operation:
         0,
         0,
         0,
+        source,
     )
 
 

@@ -16,6 +16,8 @@ from engine.profiler.columns import Allocations, Operations
 Frame = dict[str, Any]
 MOST_FRAMES = 12
 """Operations around an allocation that become its stack."""
+FARTHEST = 1 << 20
+"""Bytes between two blocks of one segment."""
 
 
 def pickled(value: Any) -> bytes:
@@ -65,19 +67,18 @@ class _Block(msgspec.Struct, frozen=True):
 
 
 def cpu_snapshot(allocations: Allocations, operations: Operations, names: list[str]) -> dict[str, Any]:
-    """The events of a profile as `torch.cuda.memory._snapshot()` would tell them, one device, one segment.
+    """The events of a profile as `torch.cuda.memory._snapshot()` would tell them, as of one device.
 
     `names` are those of the table's rows. The frames of a block are the operations around its allocation, innermost
-    first: the CPU's events carry no Python stack. Addresses count from the lowest; times are microseconds.
+    first: the CPU's events carry no Python stack. Addresses count from the lowest; times are microseconds. What is
+    alive at the end lies in segments of neighbours, as the CPU allocator keeps none.
     """
     live: dict[int, _Block] = {}
     trace: list[dict[str, Any]] = []
-    reach = 0
     for place in range(len(allocations)):
         address, size = int(allocations.addresses[place]), int(allocations.sizes[place])
         frames = _frames(int(allocations.operations[place]), operations, names)
         entry = {"addr": address, "size": size, "stream": 0, "time_us": int(allocations.times_ns[place]) // 1000}
-        reach = max(reach, address + size)
         if not allocations.frees[place]:
             live[address] = _Block(address, size, frames)
             trace.append({"action": "alloc", **entry, "frames": frames})
@@ -85,7 +86,11 @@ def cpu_snapshot(allocations: Allocations, operations: Operations, names: list[s
         live.pop(address, None)
         trace += [{"action": action, **entry, "frames": frames} for action in ("free_requested", "free_completed")]
     blocks = sorted(live.values(), key=lambda block: block.address)
-    return {"segments": [_segment(blocks, reach)], "device_traces": [trace], "allocator_settings": {}}
+    return {
+        "segments": [_segment(one) for one in _neighbours(blocks)],
+        "device_traces": [trace],
+        "allocator_settings": {},
+    }
 
 
 def _frames(operation: int, operations: Operations, names: list[str]) -> list[Frame]:
@@ -97,9 +102,22 @@ def _frames(operation: int, operations: Operations, names: list[str]) -> list[Fr
     return frames
 
 
-def _segment(blocks: list[_Block], reach: int) -> dict[str, Any]:
-    """All addresses as one segment, what is not alive at the end as inactive blocks between."""
-    laid, at = list[dict[str, Any]](), 0
+def _neighbours(blocks: list[_Block]) -> list[list[_Block]]:
+    """Blocks in order of address, cut where the next is more than FARTHEST away."""
+    groups: list[list[_Block]] = []
+    for block in blocks:
+        last = groups[-1][-1] if groups else None
+        if last is not None and block.address - (last.address + last.size) <= FARTHEST:
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    return groups
+
+
+def _segment(blocks: list[_Block]) -> dict[str, Any]:
+    """Neighbours as one segment, with inactive blocks between."""
+    begin = at = blocks[0].address
+    laid = list[dict[str, Any]]()
     for block in blocks:
         if block.address > at:
             laid.append(_inactive(at, block.address - at))
@@ -113,13 +131,11 @@ def _segment(blocks: list[_Block], reach: int) -> dict[str, Any]:
             }
         )
         at = block.address + block.size
-    if reach > at:
-        laid.append(_inactive(at, reach - at))
     alive = sum(block.size for block in blocks)
     return {
         "device": 0,
-        "address": 0,
-        "total_size": reach,
+        "address": begin,
+        "total_size": at - begin,
         "allocated_size": alive,
         "active_size": alive,
         "requested_size": alive,

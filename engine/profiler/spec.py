@@ -49,6 +49,8 @@ class Operation(Row, frozen=True, array_like=True, gc=False):
     allocations: int
     freed_bytes: int
     frees: int
+    source: str
+    """With with_stack, the Python line outside of torch that called it most often, as "file(line): function"."""
 
 
 class Flow(Row, frozen=True, array_like=True, gc=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,8 @@ from engine.graph.columns import coded, column, optional_column
 from engine.profiler.columns import Operations, Phase
 from engine.recorded_profiler import Allocation, Event, event_or_allocation, event_tree, trace_start_ns
 
+_PYTHON_LINE = re.compile(r"[^<>]+\.py\(\d+\): \S+")
+_LIBRARY = ("torch/", "contextlib.py")
 ENGINE = "autograd::engine::evaluate_function: "
 STEP = "Optimizer.step#"
 
@@ -80,6 +84,19 @@ def operation_columns(walked: Walked) -> Operations:
         forward=optional_column(_forwards(walked)),
         phase=coded(walked.phases),
     )
+
+
+def sources(walked: Walked) -> dict[int, str]:
+    """By row, the Python call outside of torch that was innermost around most of its operations."""
+    lines: list[str] = []
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for place, event in enumerate(walked.events):
+        parent = walked.parents[place]
+        own = _PYTHON_LINE.fullmatch(event.name) is not None and not event.name.startswith(_LIBRARY)
+        lines.append(event.name if own else "" if parent is None else lines[parent])
+        if lines[-1] and not own:
+            counts[walked.rows[place]][lines[-1]] += 1
+    return {row: found.most_common(1)[0][0] for row, found in counts.items()}
 
 
 def _number(event: Event) -> int | None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from engine.profiler.spec import ProfileSpec, ProfilingCostSpec
 from pages.memory.profiler_controls import current_spec, draw_controls
-from pages.memory.profiler_cost import cost_numbers, draw_cost
+from pages.memory.profiler_cost import cost_numbers, draw_cost, draw_cost_table
 from pages.memory.profiler_details import draw_details, draw_explained
 from pages.memory.profiler_exports import cost_downloads, profile_downloads
 from pages.memory.profiler_numbers import key_numbers
@@ -33,6 +33,7 @@ if isinstance(spec, ProfilingCostSpec):
     draw_error(cost.error)
     draw_cost(cost)
     draw_key_numbers(cost_numbers(cost), cost_numbers(cost_before) if cost_before else None)
+    draw_cost_table(cost)
 else:
     profiled = compute(spec)
     draw_exports(exports, profile_downloads(spec, profiled))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.profiler.spec import ProfileSpec, ProfilingCostSpec
 from pages.shared.choice import draw_choice
-from pages.shared.fields import draw_field, field_value
+from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_model
 
 VIEW = "profiler.view"
@@ -14,6 +14,7 @@ MEMORY, FLOW, TIME, COST = "Memory by operation", "Who freed it", "Time", "Cost 
 VIEWS = (MEMORY, FLOW, TIME, COST)
 SETTINGS = ("record_shapes", "group_by_input_shape", "with_stack", "warm_up", "threads")
 ROUNDS = "profiler.rounds"
+LOG = "profiler.log"
 
 
 def key_of(name: str) -> str:
@@ -31,6 +32,8 @@ def draw_controls() -> str:
             return view
         with st.container(width=250):
             draw_field(ProfileSpec, "part", key_of("part"), label="what runs")
+        if view == MEMORY:
+            st.toggle("log", **common_arguments(LOG, "Small rows show beside a large one; lengths cannot be compared"))
         with st.popover("Profiler", icon=":material/tune:", help="Arguments of torch.profiler, and the program"):
             draw_field(ProfileSpec, "program", key_of("program"))
             draw_field(ProfileSpec, "optimizer", key_of("optimizer"), reason=_no_optimizer())

@@ -22,9 +22,14 @@ COLUMNS = ["profiler", "median per step", "times plain", "95 % band", "differs",
 
 
 def draw_cost(cost: ProfilingCost) -> None:
-    """Every setting against plain: the picture, then the same as a table."""
+    """Every setting against plain, as a picture."""
     comparison = cost.comparison
     st.plotly_chart(ratio_chart(comparison, shown_theme()), key="profiler.cost.chart", config={"displayModeBar": False})
+
+
+def draw_cost_table(cost: ProfilingCost) -> None:
+    """The same as a table, and what the times are of."""
+    comparison = cost.comparison
     st.dataframe(pd.DataFrame(cost_rows(cost), columns=COLUMNS), hide_index=True, width="stretch")
     st.caption(
         "Forward, loss and backward of this model, each time from no gradients, profiled and plain in turn. Times of a "

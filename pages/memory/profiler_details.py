@@ -93,7 +93,7 @@ def draw_table(profiled: Profiled, before: Profiled | None) -> None:
 def _configuration(frame: pd.DataFrame) -> dict[str, Any]:
     says = {column.title: f"{column.words} Read from row.{column.attribute}." for column in COLUMNS}
     says["Self Mem − A"] = "Self Mem of this run less that of the row of the same name in A."
-    found: dict[str, Any] = {"Name": st.column_config.TextColumn("Name", help=says["Name"], pinned=True, width=330)}
+    found: dict[str, Any] = {"Name": st.column_config.TextColumn("Name", help=says["Name"], pinned=True, width=270)}
     for title in frame.columns[1:]:
         bare = title.partition(", ")[0]
         if frame[title].dtype == object:

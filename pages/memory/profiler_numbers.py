@@ -10,14 +10,14 @@ def key_numbers(profiled: Profiled) -> tuple[KeyNumber, ...]:
     """What is alive at the end, allocated and freed in total, the peak, and how many operations ran."""
     return (
         KeyNumber(
-            "Still alive at the end",
+            "Still alive",
             profiled.alive_bytes,
             "bytes",
             "allocation events of the profile without a free; equals the sum of self_cpu_memory_usage over all rows "
             "where nothing older was freed",
         ),
-        KeyNumber("Allocated in total", profiled.allocated_bytes, "bytes", "allocation events, alloc_size > 0"),
-        KeyNumber("Freed in total", profiled.freed_bytes, "bytes", "allocation events, alloc_size < 0"),
+        KeyNumber("Allocated", profiled.allocated_bytes, "bytes", "allocation events, alloc_size > 0"),
+        KeyNumber("Freed", profiled.freed_bytes, "bytes", "allocation events, alloc_size < 0"),
         KeyNumber(
             "Peak", profiled.peak_bytes, "bytes", "the largest running sum of alloc_size since the profile began"
         ),

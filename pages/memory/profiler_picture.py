@@ -9,7 +9,7 @@ from engine.figures.profiler_memory import memory_chart
 from engine.figures.profiler_rows import labels_of, memory_bars
 from engine.figures.profiler_time import left_out_words, self_chart, time_chart
 from engine.profiler.spec import Profiled
-from pages.memory.profiler_controls import FLOW, MEMORY
+from pages.memory.profiler_controls import FLOW, LOG, MEMORY
 from pages.memory.profiler_row import choose_row
 from pages.shared.theme import shown_theme
 
@@ -45,7 +45,7 @@ def _draw_memory(profiled: Profiled, place: int | None) -> None:
             choose_row(names[bars[int(number)].places[0]])
 
     st.plotly_chart(
-        memory_chart(profiled, shown_theme(), place),
+        memory_chart(profiled, shown_theme(), place, log=bool(st.session_state.get(LOG))),
         key="profiler.memory",
         on_select=choose,
         selection_mode="points",

@@ -6,7 +6,7 @@ import msgspec
 
 from engine.models.spec import LinearStack, Mlp, ModelSpec
 from engine.profiler.spec import ARTICLE, MEMORY_ROW, ProfileSpec, ProfilingCostSpec
-from pages.memory.profiler_controls import COST, FLOW, MEMORY, TIME, VIEW, key_of
+from pages.memory.profiler_controls import COST, FLOW, LOG, MEMORY, TIME, VIEW, key_of
 from pages.memory.profiler_row import ROW
 from pages.shared.presets import Preset
 
@@ -39,6 +39,7 @@ def _asks(
         "threads",
     )
     settings = {key_of(name): getattr(spec, name) for name in names} | {VIEW: view, ROW: row}
+    settings |= {LOG: spec.program == "the model"} if view == MEMORY else {}
     return Preset(question, prediction, notice, model=spec.model, settings=settings, against=against)
 
 
@@ -100,8 +101,8 @@ PRESETS = (
         "Which operation allocates most, and did checkpointing help?",
         "Pinned A is the stack without checkpointing. Predict how much its peak differs, at batch size 1.",
         "`aten::mm` allocates 200 MiB of weight gradients, over 99 % of everything, and they stay. Activations are "
-        "4 KiB a layer: recomputing ten of 50 layers changes the peak by less than 0.1 %, and by preserving the RNG "
-        "state each checkpoint holds 5 056 B, more than the 4 096 B it drops.",
+        "4 KiB a layer: recomputing ten of 50 layers changes the peak by less than 0.1 %, and upwards: "
+        "each checkpoint keeps the RNG state, 5 056 B in the row `[memory]`, and its neighbours keep what it drops.",
         ProfileSpec(),
         "aten::mm",
         MEMORY,
