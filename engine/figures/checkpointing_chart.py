@@ -25,7 +25,7 @@ from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import MINUS, format_bytes, format_exact_bytes
 
 HEIGHT = 460
-INSIDE = (455.0, 385.0)
+INSIDE = (435.0, 385.0)
 """Pixels of the plot itself in a window 1280 wide, for the places of labels."""
 SYMBOLS = {"saved": "circle", "checkpoint": "square", "moved_away": "diamond", "gradients_differ": "x"}
 
@@ -45,7 +45,7 @@ def policies_chart(
     figure = go.Figure()
     everything = [*measured, *forecast, *before]
     x, y = bytes_axis(everything), cost_axis(everything, up)
-    _add_front(figure, pareto_front(measured or forecast), theme, estimated=not measured)
+    _add_front(figure, pareto_front(measured or forecast, up), theme, estimated=not measured)
     _add_before(figure, before, up, theme)
     named = measured or forecast
     base = next((point.x_bytes for point in named if point.policy == Policy()), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-LETTER, LINE = 6.6, 16.0
+LETTER, LINE = 7.2, 16.0
 """Mean width of a letter and height of a line at 12 pixels."""
 MARK = 9.0
 """Half the room of a mark."""

@@ -74,10 +74,14 @@ def forecast_points(
     return tuple(found)
 
 
-def pareto_front(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Those with the gradients of off for which no other has both fewer bytes and a lower cost, by bytes."""
+def pareto_front(points: Sequence[Point], up: Up = "time") -> tuple[Point, ...]:
+    """Those with the gradients of off for which no other has both fewer bytes and a lower cost, by bytes.
+
+    Moving tensors away costs time only: where the cost is counted in what is run again, such policies are left out.
+    """
+    rated = [one for one in points if not one.differs and (up == "time" or meaning_of(one) != "moved_away")]
     front: list[Point] = []
-    for point in sorted((one for one in points if not one.differs), key=lambda one: (one.x_bytes, one.y)):
+    for point in sorted(rated, key=lambda one: (one.x_bytes, one.y)):
         if not front or point.y < front[-1].y:
             front.append(point)
     return tuple(front)

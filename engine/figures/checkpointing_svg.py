@@ -37,7 +37,7 @@ def policies_svg(
         svg_text(_at_x(x, (x.low + x.high) / 2), HEIGHT - 44, ACROSS_WORDS[across], MUTED[theme], 12, anchor="middle")
     )
     body.append(svg_text(LEFT, TOP - 8, UP_WORDS[up], MUTED[theme], 12))
-    body.append(_front(pareto_front(measured or forecast), x, y, theme))
+    body.append(_front(pareto_front(measured or forecast, up), x, y, theme))
     body += [_mark(point, x, y, theme) for point in (*forecast, *measured)]
     named = measured or forecast
     marks = [(_at_x(x, point.x_bytes) - LEFT, _at_y(y, point.y) - TOP) for point in named]

@@ -16,6 +16,14 @@ NAMES = 4
 """Gradients named before the rest is counted."""
 
 
+_SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~$:"})
+
+
+def literal(text: str) -> str:
+    """`text` so that Markdown shows it as it stands."""
+    return text.translate(_SPECIAL)
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Everything known of one policy; None where it was not run, not timed or not forecast."""
 

@@ -65,6 +65,7 @@ MARKS: dict[str, str] = {
     "delta": "M5 .4L9.9 9.6H.1ZM5 4L2.9 8H7.1Z",
     "clock": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM4.2 2V5.8H7.6V4.3H5.8V2Z",
     "tray": "M4 0H6V4H8.6L5 7.6L1.4 4H4ZM0 8.4H10V10H0Z",
+    "crossed": "M5 .5A4.5 4.5 0 1 1 4.99 .5ZM3.4 2.4L2.4 3.4L4 5L2.4 6.6L3.4 7.6L5 6L6.6 7.6L7.6 6.6L6 5L7.6 3.4L6.6 2.4L5 4Z",
     "star": "M5 0L6.4 3.5L10 3.8L7.3 6.2L8.1 10L5 8L1.9 10L2.7 6.2L0 3.8L3.6 3.5Z",
 }
 
@@ -160,7 +161,7 @@ _MEANINGS = (
     Meaning("allocated", "allocated", "#0064a6", "#5aaef2", "arrow_up"),
     Meaning("freed", "freed", "#b85300", "#ff9a52", "arrow_down"),
     Meaning("skipped", "skipped step", "#c04a00", "#ff8b4d", "no_entry"),
-    Meaning("gradients_differ", "gradients differ from off", "#c2002f", "#ff6b81", "unequal"),
+    Meaning("gradients_differ", "gradients differ from off", "#c2002f", "#ff6b81", "crossed"),
 )
 
 PALETTE: dict[str, Meaning] = {meaning.key: meaning for meaning in _MEANINGS}

@@ -9,9 +9,8 @@ import streamlit as st
 
 from engine.checkpointing.spec import OperationCount
 from engine.figures.checkpointing_axes import format_flops
-from engine.figures.checkpointing_words import FACTS, Row, fact_rows, gradients_words, ratio_words
+from engine.figures.checkpointing_words import FACTS, Row, fact_rows, gradients_words, literal, ratio_words
 from engine.figures.units import format_count
-from pages.shared.pin import code_text
 from pages.shared.pytorch_words import draw_said
 
 STYLE = """<style>
@@ -52,7 +51,7 @@ def _draw_gradients(row: Row) -> None:
         st.caption(f"Gradients {words}")
     else:
         st.markdown(":red[:material/difference: Gradients are not those of off]")
-        st.caption(code_text(words))
+        st.caption(literal(words))
 
 
 def facts_html(rows: tuple[tuple[str, ...], ...], ratio: str) -> str:

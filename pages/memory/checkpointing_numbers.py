@@ -14,10 +14,10 @@ HELD = (
 PEAK = "the allocator's `total_allocated` in `torch.profiler` events, above what was there before the step"
 
 
-def key_numbers(row: Row) -> tuple[KeyNumber, ...]:
-    """Bytes held and peak, FLOPs run again, time against off, gradients that differ."""
+def key_numbers(row: Row, missing: str = "not run") -> tuple[KeyNumber, ...]:
+    """Bytes held and peak, FLOPs run again, time against off, gradients that differ; `missing` says why not."""
     ran = row.outcome if row.outcome is not None and row.outcome.error is None else None
-    missing = "refused" if row.outcome is not None and ran is None else "counting"
+    missing = "refused" if row.outcome is not None and ran is None else missing
     ratio = 1.0 if row.policy == Policy() else row.ratio.ratio if row.ratio is not None else None
     again = _share(ran)
     return (

@@ -15,7 +15,7 @@ from pages.memory.checkpointing_facts import draw_recomputed, draw_verdict
 from pages.memory.checkpointing_graph import draw_graph
 from pages.memory.checkpointing_numbers import key_numbers, matching
 from pages.memory.checkpointing_picture import draw_chooser, draw_picture, shown_up
-from pages.memory.checkpointing_results import Known, draw_progress, draw_refusal, look_up, look_up_pinned
+from pages.memory.checkpointing_results import Known, draw_progress, draw_refusal, is_refused, look_up, look_up_pinned
 from pages.memory.checkpointing_table import draw_table
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute_beside
@@ -59,7 +59,8 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
         draw_picture(known, chosen, before)
     draw_progress(known, _words(known))
     a = matching(row, before.rows) if before is not None else None
-    draw_key_numbers(key_numbers(row), key_numbers(a) if a is not None else None)
+    missing = "not run" if is_refused(known) else "counting"
+    draw_key_numbers(key_numbers(row, missing), key_numbers(a) if a is not None else None)
     draw_refusal(known)
     _draw_refused(known)
     if known.outcomes is not None:

@@ -93,9 +93,9 @@ def draw_progress(known: Known, words: str) -> None:
         st.caption(words, width="stretch")
         if known.forecasts is None:
             draw_rest(forecast_of(spec), FORECAST)
-        if known.outcomes is None:
+        if known.outcomes is None and not is_refused(known):
             draw_rest(spec, COUNTS)
-        elif known.times is None:
+        elif known.outcomes is not None and known.times is None:
             _draw_times(spec, known.outcomes)
 
 
@@ -113,10 +113,13 @@ def _ask(spec: PolicySpec) -> None:
     st.session_state[ASKED] = encode_spec(timing_of(spec))
 
 
-def draw_refusal(known: Known) -> bool:
-    """Why there are no counts, where that is no matter of waiting; whether there was anything to say."""
+def is_refused(known: Known) -> bool:
+    """Whether there are no counts, and that is no matter of waiting."""
+    return fault_of(known.spec, COUNTS) is not None
+
+
+def draw_refusal(known: Known) -> None:
+    """Why there are no counts, in full, where there will be none."""
     report = fault_of(known.spec, COUNTS)
-    if report is None:
-        return False
-    draw_fault(report, COUNTS)
-    return True
+    if report is not None:
+        draw_fault(report, COUNTS)

@@ -12,7 +12,7 @@ from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Outcome, Searched, SearchSpec
 from engine.figures.checkpointing_axes import format_flops
 from engine.figures.checkpointing_search import candidates_chart, search_headline
-from engine.figures.checkpointing_words import change_words, error_words, gradients_words
+from engine.figures.checkpointing_words import change_words, error_words, gradients_words, literal
 from engine.figures.units import format_bytes
 from pages.memory.checkpointing_controls import SECTION, SECTIONS, SHOWN
 from pages.memory.checkpointing_exports import search_downloads
@@ -20,7 +20,7 @@ from pages.memory.checkpointing_menu import menu_values
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
-from pages.shared.pin import code_text, pinned_spec
+from pages.shared.pin import pinned_spec
 from pages.shared.pytorch_words import draw_said
 from pages.shared.theme import shown_theme
 
@@ -53,7 +53,7 @@ def _draw_headline(found: Searched) -> None:
     words, fits = search_headline(found), found.policy is not None
     told, look = st.columns([5, 1], vertical_alignment="center")
     draw = told.success if fits else told.warning
-    draw(code_text(words), icon=":material/check_circle:" if fits else ":material/block:")
+    draw(literal(words), icon=":material/check_circle:" if fits else ":material/block:")
     if found.policy is not None and found.policy != Policy():
         look.button(
             "See its graph",
