@@ -104,7 +104,7 @@ def _words(profiled: Profiled, names: list[str], place: int) -> str:
 
 
 def links(profiled: Profiled, selected: int | None) -> list[tuple[int, int]]:
-    """(forward operation, engine evaluation) pairs in which `selected` is one end, or wraps one."""
+    """(forward operation, engine evaluation) in which `selected` is one end or wraps one; some of many, evenly."""
     operations = profiled.operations
     if selected is None:
         return []
@@ -114,7 +114,7 @@ def links(profiled: Profiled, selected: int | None) -> list[tuple[int, int]]:
         around = {int(operations.rows[place]), *_rows_around(profiled, made)}
         if selected in around:
             found.append((made, place))
-    return found[:MOST_LINKS]
+    return found[:: -(-len(found) // MOST_LINKS) or 1]
 
 
 def _rows_around(profiled: Profiled, place: int) -> set[int]:

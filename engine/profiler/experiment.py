@@ -33,7 +33,7 @@ def price(spec: ProfileSpec | ProfilingCostSpec) -> Price | None:
     if isinstance(spec, ProfileSpec) and spec.program != "the model":
         return None
     found = price_model(spec.model)
-    if isinstance(spec, ProfileSpec) and spec.part == "forward, backward and optimizer step":
+    if isinstance(spec, ProfileSpec) and spec.part == "training step":
         more = found.predicted_bytes * 2
         return msgspec.structs.replace(found, predicted_bytes=more, what=f"{found.what}, and the optimizer's state")
     return found

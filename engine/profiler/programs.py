@@ -68,7 +68,7 @@ class ModelStep:
         self.error: PyTorchError | None = None
         self.notes: list[str] = []
         self.optimizer: torch.optim.Optimizer | None = None
-        if spec.part == "forward, backward and optimizer step":
+        if spec.part == "training step":
             self._make_optimizer()
 
     def _make_optimizer(self) -> None:

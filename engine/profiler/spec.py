@@ -16,7 +16,8 @@ from engine.timing.comparison import Comparison
 
 Program = Literal["the model", "pytorch#70028"]
 """`pytorch#70028`: `G = (x @ x).relu().sum(); G.backward(retain_graph=True); del G`, x of 256 x 256."""
-Part = Literal["forward", "forward and backward", "forward, backward and optimizer step"]
+Part = Literal["forward", "forward and backward", "training step"]
+"""A training step ends with the optimizer's."""
 
 ARTICLE = ModelSpec(architecture=LinearStack(), batch=1, input_requires_grad=True, checkpoint="every_k", checkpoint_k=5)
 """The stack of 50 Linear(1024, 1024), every fifth under a checkpoint, that the article profiles."""

@@ -52,7 +52,7 @@ def script(spec: ProfileSpec | ProfilingCostSpec) -> str:
         parts, run = _split(spec.model)
         title = f"{describe(spec.model.architecture)}: its memory by operation, from torch's profiler."
         run += ["loss.backward()"] if spec.part != "forward" else []
-        if spec.part == "forward, backward and optimizer step":
+        if spec.part == "training step":
             parts.recipe.append(f"optimizer = {call_text(spec.optimizer, 'model.parameters()', 0.001)}")
             run.append("optimizer.step()")
     parts.recipe += [*_threads(spec), *_profiled(spec, run)]

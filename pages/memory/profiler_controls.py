@@ -10,7 +10,7 @@ from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_model
 
 VIEW = "profiler.view"
-MEMORY, FLOW, TIME, COST = "Memory by operation", "Who freed it", "Time", "Cost of profiling"
+MEMORY, FLOW, TIME, COST = "Memory", "Who freed it", "Time", "Cost of profiling"
 VIEWS = (MEMORY, FLOW, TIME, COST)
 SETTINGS = ("record_shapes", "group_by_input_shape", "with_stack", "warm_up", "threads")
 ROUNDS = "profiler.rounds"
@@ -44,7 +44,7 @@ def draw_controls() -> str:
 
 def _no_optimizer() -> str:
     part = field_value(ProfileSpec, "part", key_of("part"))
-    return "" if "optimizer" in part else "What runs has no optimizer step"
+    return "" if part == "training step" else "What runs has no optimizer step"
 
 
 def current_spec(view: str) -> ProfileSpec | ProfilingCostSpec:

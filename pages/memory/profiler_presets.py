@@ -12,7 +12,7 @@ from pages.shared.presets import Preset
 
 ISSUE = ProfileSpec(program="pytorch#70028", model=ModelSpec(), threads=2)
 WITHOUT = ProfileSpec(model=msgspec.structs.replace(ARTICLE, checkpoint="off"))
-STEP = ProfileSpec(part="forward, backward and optimizer step", model=ModelSpec(architecture=Mlp()))
+STEP = ProfileSpec(part="training step", model=ModelSpec(architecture=Mlp()))
 MM_BACKWARD = "autograd::engine::evaluate_function: MmBackward0"
 SPECS: dict[str, ProfileSpec | ProfilingCostSpec] = {}
 """Question -> what it is asked of."""

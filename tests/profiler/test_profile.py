@@ -42,7 +42,7 @@ SPECS = {
     "stack": ProfileSpec(model=STACK, with_stack=True),
     "reentrant": ProfileSpec(model=msgspec.structs.replace(STACK, use_reentrant=True)),
     "forward": ProfileSpec(model=STACK, part="forward"),
-    "step": ProfileSpec(model=ModelSpec(architecture=Mlp()), part="forward, backward and optimizer step"),
+    "step": ProfileSpec(model=ModelSpec(architecture=Mlp()), part="training step"),
     "expression": ProfileSpec(model=ModelSpec(architecture=Expression()), warm_up=False),
 }
 MM_BACKWARD = "autograd::engine::evaluate_function: MmBackward0"
