@@ -13,6 +13,7 @@ from engine.runner.contract import Spec
 from engine.script.checkpointing_policies import stepping
 from engine.script.graph import WALK
 from engine.script.model import ModelScript
+from engine.script.text import indented
 
 MOST_TRIED = 16
 HELD = '''\
@@ -113,8 +114,6 @@ for label, (run_blocks, hooks) in policies.items():
     off_flops = flops if label == "off" else off_flops
     print(label, "|", 0 if hooks and label != "save_on_cpu" else kept, flops - off_flops)"""
 ON_META = """\
-torch.set_default_device(None)
-FakeTensorMode().__enter__()  # tensors claim to be on the device, and hold nothing
 made = {}
 
 
@@ -206,9 +205,11 @@ def _forecast(spec: ForecastSpec) -> str:
     parts.imports.add(("torch._subclasses", "FakeTensorMode", ""))
     target = ["target = pretend(target)"] if spec.model.loss == "cross_entropy" else []
     built = parts.recipe.index("def forward():") - 2
-    on_meta = ['torch.set_default_device("meta")', *parts.recipe[:built], "", *ON_META.split("\n"), *target]
-    recipe = "\n".join([*parts.recipe[built:], "", "", *FORECAST.split("\n")]).replace("data_ptr()", "_cdata")
-    parts.recipe = [*on_meta, *recipe.split("\n")]
+    on_meta = ['torch.set_default_device("meta")', *parts.recipe[:built], "torch.set_default_device(None)", ""]
+    pretending = [*ON_META.split("\n"), *target]
+    recipe = "\n".join([*pretending, *parts.recipe[built:], "", "", *FORECAST.split("\n")])
+    inside = indented(recipe.replace("data_ptr()", "_cdata").split("\n"))
+    parts.recipe = [*on_meta, "with FakeTensorMode():  # tensors claim to be on the device, and hold nothing", *inside]
     return parts.text(_title(spec, "what each policy would keep, nothing allocated"))
 
 

@@ -186,7 +186,9 @@ def test_standard_policies_fit_the_model(architecture):
     assert all(policy.segments <= blocks for policy in policies if policy.kind == "segments")
 
 
-@pytest.mark.parametrize("architecture", [*QUICK[:1], *QUICK[3:5]], ids=label)
+@pytest.mark.parametrize(
+    "architecture", [QUICK[0], *(pytest.param(a, marks=pytest.mark.slow) for a in QUICK[3:5])], ids=label
+)
 def test_a_standard_selective_policy_names_operations_of_the_model(architecture):
     model = ModelSpec(architecture=architecture)
     with warnings.catch_warnings():
