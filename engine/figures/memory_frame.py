@@ -93,7 +93,7 @@ class TimeFrame:
                 left, right = self.x(phase.first), self.x(phase.after)
                 extra = ' pointer-events="none"'
                 yield box(left, TOP, max(right - left, 1.5), HEIGHT, f"url(#{HATCH})", extra)
-                yield mark("recomputed", (left + right) / 2 - 4, TOP - 11, 0.8, self.theme)
+                yield mark("recomputed", (left + right) / 2 - 5.5, TOP - 13, 1.1, self.theme)
 
     def _phases(self) -> list[Phase]:
         return [phase for phase in self.trace.phases if phase.name != "recompute" and self._is_in(phase)]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.memory_frame import LEFT, TimeFrame, back_along, stairs
 from engine.figures.memory_svg import WIDTH, area_colour, box, category_legend, fitting_text, speaking
-from engine.figures.memory_timeline import COLUMNS, Drawn, nothing_page
+from engine.figures.memory_timeline import COLUMNS, Drawn, moment_marks, nothing_page
 from engine.figures.memory_words import block_words
 from engine.figures.palette import BACKGROUND, SURFACE, TEXT, Theme, meaning, mix
 from engine.figures.units import format_bytes, format_count
@@ -79,7 +79,13 @@ def memory_lifetimes(
             over.append(
                 f'<path d="{shape}" fill="none" stroke="{TEXT[theme]}" stroke-width="2.4" pointer-events="none"/>'
             )
-    return svg_page(WIDTH, frame.height, title, [*body, *frame.recomputed(), *over], theme)
+    return svg_page(
+        WIDTH,
+        frame.height,
+        title,
+        [*body, *frame.recomputed(), *over, *moment_marks(total, drawn, frame, theme)],
+        theme,
+    )
 
 
 def _events(trace: MemoryTrace, drawn: Drawn, chosen: Integers, total: Integers) -> Integers:
@@ -100,10 +106,11 @@ def _alive(trace: MemoryTrace, chosen: Integers, events: Integers) -> npt.NDArra
 
 def _shape(bottoms: Integers, tops: Integers, spans: Integers, events: Integers, frame: TimeFrame) -> str:
     """The outline of a block: along its upper edge to its end, and back along the lower one."""
-    xs = frame.xs(events[spans]).tolist()
+    moved = spans[np.flatnonzero(np.diff(bottoms[spans], prepend=-1))]
+    xs = frame.xs(events[moved]).tolist()
     end = frame.right if spans[-1] + 1 == len(events) else float(frame.x(int(events[spans[-1] + 1])))
-    upper = [frame.y(size) for size in tops[spans].tolist()]
-    lower = [frame.y(size) for size in bottoms[spans].tolist()]
+    upper = [frame.y(size) for size in tops[moved].tolist()]
+    lower = [frame.y(size) for size in bottoms[moved].tolist()]
     return f"M{xs[0]:.1f} {lower[0]:.1f}{stairs(xs, upper, end)}V{lower[-1]:.1f}{back_along(xs, lower)}Z"
 
 

@@ -66,7 +66,7 @@ def memory_timeline(trace: MemoryTrace, drawn: Drawn, theme: Theme = "light", *,
     body += _areas(live[:, events], frame.xs(events), frame, present, theme)
     body += frame.recomputed()
     body.append(_counter(counter[events], frame.xs(events), frame, theme))
-    body += _marks(live.sum(axis=0), drawn, frame, theme)
+    body += moment_marks(live.sum(axis=0), drawn, frame, theme)
     body += _strips(live, drawn, frame)
     return svg_page(WIDTH, frame.height, title, body, theme)
 
@@ -114,7 +114,7 @@ def _counter_legend(x: float, y: float, theme: Theme) -> list[str]:
     ]
 
 
-def _marks(totals: npt.NDArray[np.int64], drawn: Drawn, frame: TimeFrame, theme: Theme) -> Iterator[str]:
+def moment_marks(totals: npt.NDArray[np.int64], drawn: Drawn, frame: TimeFrame, theme: Theme) -> Iterator[str]:
     """The peak with its bytes, and the moment looked at."""
     if drawn.chosen is not None and drawn.first <= drawn.chosen < drawn.after:
         x = (frame.x(drawn.chosen) + frame.x(drawn.chosen + 1)) / 2

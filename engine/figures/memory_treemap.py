@@ -119,7 +119,10 @@ class _Drawing:
         edge = f' stroke="{BACKGROUND[self.theme]}" stroke-width="{min(1.2, place.width / 6, place.height / 6):.2f}"'
         parts = [box(place.x, place.y, place.width, place.height, fill, edge)]
         lines = wrapped(leaf.label, place.width - 9, place.height - 15)
-        for number, line in enumerate([*lines, format_bytes(leaf.bytes)]):
+        told = format_bytes(leaf.bytes)
+        if LETTERS * 0.6 * len(told) <= place.width - 8:
+            lines.append(told)
+        for number, line in enumerate(lines):
             baseline = 12.5 + LINE_HEIGHT * number
             if baseline + 3 <= place.height:
                 parts.append(fitting_text(place.x + 5, place.y + baseline, line, ink, LETTERS, place.width - 9))

@@ -58,6 +58,14 @@ def phase_at(trace: MemoryTrace, event: int) -> Phase | None:
     return min(holding, key=lambda phase: phase.after - phase.first, default=None)
 
 
+def phase_numbers(trace: MemoryTrace) -> Integers:
+    """(events,): place in `trace.phases` of the innermost phase of every event, -1 between two phases."""
+    found = np.full(trace.events, -1, dtype=np.int64)
+    for number in sorted(range(len(trace.phases)), key=lambda n: trace.phases[n].first - trace.phases[n].after):
+        found[trace.phases[number].first : trace.phases[number].after] = number
+    return found
+
+
 def stretch(trace: MemoryTrace, step: int | None) -> tuple[int, int]:
     """(first event, event after the last) of a step, of the whole run for None or a step that had no event."""
     phases = [phase for phase in trace.phases if phase.step == step and phase.after > phase.first]

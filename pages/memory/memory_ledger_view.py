@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import streamlit as st
 
+from engine import run
 from engine.figures.memory_tree import LEVELS
 from engine.figures.memory_treemap import memory_treemap
+from engine.figures.palette import Theme
 from engine.memory.ledger import Moment, moment_event
 from engine.memory.spec import MemorySpec, MemoryTrace
 from engine.pytorch_said import PyTorchSaid
@@ -30,6 +34,11 @@ HOW_TO_READ = (
     "Saved inputs and weights are not counted as *saved*: they are alive anyway, so letting go of the graph would not "
     "free them. *After forward* comes after the loss, just before backward."
 )
+
+
+@lru_cache(maxsize=32)
+def _treemap(spec: MemorySpec, event: int, levels: str, theme: Theme, selected: int, title: str) -> str:
+    return memory_treemap(run(spec), event, levels, theme, selected=selected, title=title)
 
 
 def draw_levels() -> str:
@@ -74,9 +83,8 @@ def draw_ledger(
         return
     alive = trace.blocks.alive_at(event).tolist()
     chosen = chosen_block(spec, trace, alive)
-    svg = memory_treemap(trace, event, levels, shown_theme(), selected=-1 if chosen is None else chosen, title=title)
     show_picture(
-        svg,
+        _treemap(spec, event, levels, shown_theme(), -1 if chosen is None else chosen, title),
         key=f"memory_ledger.picture.{sum_of(spec)}",
         label=title,
         on_choose=lambda kind, number: choose_block(spec, number) if kind == "block" else None,

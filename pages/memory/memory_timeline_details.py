@@ -45,10 +45,10 @@ def draw_moment(trace: MemoryTrace, look: str, event: int | None) -> None:
     sign = "+" if found.total_bytes > 0 else MINUS if found.total_bytes < 0 else "±"
     st.markdown(
         f"**{look}**: event {format_count(event)}, {phase_words(phase_at(trace, event))}; since {choice} "
-        f"(event {format_count(before)}) **{sign}{format_bytes(abs(found.total_bytes))}**: {len(found.came)} blocks "
-        f"came, {len(found.went)} went."
+        f"(event {format_count(before)}) **{sign}{format_bytes(abs(found.total_bytes))}**: blocks: "
+        f"{format_count(len(found.came))} came, {format_count(len(found.went))} went."
     )
-    left, right = st.columns([2, 3], gap="medium")
+    left, right = st.columns(2, gap="medium")
     with left:
         _draw_table(category_table(trace, before, event))
     with right:

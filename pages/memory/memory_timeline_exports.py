@@ -12,7 +12,7 @@ from engine.figures.memory_words import phase_words
 from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
 from engine.memory.blocks import CATEGORIES
-from engine.memory.ledger import phase_at
+from engine.memory.ledger import phase_numbers
 from engine.memory.spec import Held, MemorySpec, MemoryTrace
 from engine.models.shape import describe
 from engine.script import script_for
@@ -78,10 +78,9 @@ def events_csv(trace: MemoryTrace) -> str:
     live = trace.blocks.live_bytes(trace.events).T.tolist()
     seconds = array(trace.event_s).tolist()
     counter = array(trace.allocator_bytes).tolist()
-    rows = (
-        (event, seconds[event], phase_words(phase_at(trace, event)), counter[event], *live[event])
-        for event in range(trace.events)
-    )
+    words = [*map(phase_words, trace.phases), phase_words(None)]
+    phases = [words[number] for number in phase_numbers(trace).tolist()]
+    rows = ((event, seconds[event], phases[event], counter[event], *live[event]) for event in range(trace.events))
     return csv_text(("event", "seconds", "phase", "allocator_bytes", *CATEGORIES), rows)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import msgspec
 import streamlit as st
 
+from engine import run
 from engine.figures.memory_lifetimes import lifetimes_words
 from engine.figures.memory_timeline import COLUMNS
+from engine.figures.palette import Theme
 from engine.figures.units import format_count
 from engine.memory.ledger import live_totals, peak_event, stretch
 from engine.memory.spec import MemorySpec, MemoryTrace
@@ -68,6 +71,11 @@ def _chosen(spec: MemorySpec, trace: MemoryTrace, shown: Shown) -> int | None:
     return chosen_block(spec, trace, trace.blocks.alive_at(event).tolist())
 
 
+@lru_cache(maxsize=32)
+def _picture(spec: MemorySpec, shown: Shown, theme: Theme, selected: int) -> str:
+    return picture_svg(spec, run(spec), shown, theme, selected)
+
+
 def _draw_picture(spec: MemorySpec, trace: MemoryTrace, shown: Shown) -> None:
     chosen = _chosen(spec, trace, shown)
 
@@ -78,7 +86,7 @@ def _draw_picture(spec: MemorySpec, trace: MemoryTrace, shown: Shown) -> None:
             choose_block(spec, number)
 
     show_picture(
-        picture_svg(spec, trace, shown, shown_theme(), -1 if chosen is None else chosen),
+        _picture(spec, shown, shown_theme(), -1 if chosen is None else chosen),
         key=f"memory_timeline.{shown.picture}.{sum_of(spec)}",
         label=title_of(spec),
         on_choose=choose,
@@ -106,7 +114,7 @@ def _draw_a(other: tuple[MemorySpec, MemoryTrace], shown: Shown, step: int | Non
     drawn = msgspec.structs.replace(shown.drawn, first=first, after=after, peak=peak_event(trace, step), chosen=None)
     st.markdown(f":material/keep: **A**, on the same scale of bytes. {peak_words(trace)}")
     show_picture(
-        picture_svg(spec, trace, replace(shown, drawn=drawn), shown_theme()),
+        _picture(spec, replace(shown, drawn=drawn), shown_theme(), -1),
         key=f"memory_timeline.A.{shown.picture}.{sum_of(spec)}",
         label=f"A: {title_of(spec)}",
     )

@@ -23,6 +23,8 @@ QUICK: tuple[Case, ...] = (
     ("backward/03_custom_functions", {}, "function.clip", 0.3),
 )
 SLOW: tuple[Case, ...] = (
+    ("memory/01_memory_ledger", {}, "batch", 8),
+    ("memory/02_memory_timeline", {}, "batch", 8),
     ("backward/01_replay", {}, "batch", 8),
     ("backward/06_diagnostics", {}, "batch", 8),
     ("backward/02_gradient_values", {}, "batch", 8),

@@ -21,6 +21,7 @@ from engine.memory.ledger import (
     moment_event,
     peak_event,
     phase_at,
+    phase_numbers,
     stretch,
     telling_events,
 )
@@ -40,6 +41,7 @@ def test_live_bytes_and_moments_of_two_steps():
     assert stretch(trace, None) == stretch(trace, 9) == (0, 13)
     assert [phase_at(trace, event).name for event in (0, 5, 6, 8)] == ["build", "recompute", "backward", "zero_grad"]
     assert phase_at(trace, 13) is None
+    assert [trace.phases[number] for number in phase_numbers(trace)] == [phase_at(trace, event) for event in range(13)]
 
 
 def test_what_is_alive_by_group_and_what_changed():
