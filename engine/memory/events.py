@@ -36,8 +36,8 @@ class Under(NamedTuple):
     """An operation that records autograd nodes while a node runs: a forward run again."""
     direct: bool = True
     """No operation below the running node."""
-    marked: str = ""
-    """`Optimizer.step#...` or `Optimizer.zero_grad#...` where it is part of one."""
+    reentrant: bool = False
+    """The running node is a reentrant checkpoint."""
 
 
 NOTHING = Under()
@@ -101,15 +101,16 @@ def _below(found: Events, event: Any, under: Under) -> Under:
         return under
     sequence_nr, scope, inputs = recorded_memory.read_operation(event)
     if name.startswith(_EVALUATE):
-        return Under(name[len(_EVALUATE) :], -1, sequence_nr, event.id, marked=under.marked)
+        node = name[len(_EVALUATE) :]
+        return Under(node, -1, sequence_nr, event.id, reentrant=node == "CheckpointFunctionBackward")
     if name.startswith("Optimizer."):
-        return under._replace(marked=name, operation=name)
+        return under._replace(operation=name)
     if scope == recorded_memory.BACKWARD:
         return under
     _note_shapes(found.seen, inputs)
     operation = under.operation if name in _FACTORIES and _is_operation(under) else name
     reruns = under.reruns or (under.node >= 0 and sequence_nr >= 0)
-    return Under(operation, under.place, under.sequence_nr, under.node, reruns, False, under.marked)
+    return Under(operation, under.place, under.sequence_nr, under.node, reruns, False, under.reentrant)
 
 
 def _is_operation(under: Under) -> bool:

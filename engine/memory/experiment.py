@@ -100,7 +100,7 @@ class _Training:
         self.built: Built = build(self.spec.model)
         model = self.built.model
         self.names = {id(parameter): name for name, parameter in model.named_parameters()}
-        if self.spec.optimizer != "none":
+        if self.spec.optimizer != "none" and any(one.requires_grad for one in model.parameters()):
             self.optimizer = make_optimizer(self.spec.optimizer, model.parameters(), LR)
         self.recording.follow(model)
         self.recording.look(look_at_model(model), self._inputs())

@@ -34,8 +34,7 @@ def phases_of(
 def reruns_of(events: list[Event]) -> list[tuple[int, int]]:
     """(first, after) of every stretch of events in which a running node runs a forward again.
 
-    From the first to the last operation below one node that records nodes of its own, and around them what the
-    checkpoint itself allocates and frees for it: the random number state.
+    From the first to the last operation below one node that records nodes of its own, and what is around them.
     """
     spans: dict[int, tuple[int, int]] = {}
     for number, event in enumerate(events):
@@ -46,12 +45,18 @@ def reruns_of(events: list[Event]) -> list[tuple[int, int]]:
 
 
 def _widened(events: list[Event], first: int, after: int) -> tuple[int, int]:
-    node = events[first].under.node
+    """The same with what the checkpoint does around it, outside of any operation: random number state, locals let go."""
+    under = events[first].under
     own: set[int] = set()
-    while first and (before := events[first - 1]).under.node == node and before.under.direct and before.size > 0:
+    while first and _is_direct(before := events[first - 1], under.node) and before.size > 0:
         first -= 1
         own.add(before.address)
-    while after < len(events) and events[after].size < 0 and events[after].address in own:
-        own.discard(events[after].address)
-        after += 1
-    return first, after
+    end = last = after
+    while end < len(events) and _is_direct(events[end], under.node) and events[end].size < 0:
+        end += 1
+        last = end if events[end - 1].address in own else last
+    return first, end if under.reentrant else last
+
+
+def _is_direct(event: Event, node: int) -> bool:
+    return event.under.direct and event.under.node == node

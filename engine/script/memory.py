@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.memory.spec import MemorySpec
+from engine.models.shape import parameter_groups
 from engine.optimizer_names import call_text
 from engine.script.model import model_script
 from engine.script.text import indented
@@ -45,10 +46,16 @@ def _start(spec: MemorySpec) -> list[str]:
 
 
 def _optimizer(spec: MemorySpec) -> list[str]:
-    if spec.optimizer == "none":
+    if not _has_optimizer(spec):
         return []
     trained = "[parameter for parameter in model.parameters() if parameter.requires_grad]"
     return [f"optimizer = {call_text(spec.optimizer, trained, LR)}"]
+
+
+def _has_optimizer(spec: MemorySpec) -> bool:
+    """PyTorch refuses an optimizer without parameters."""
+    groups = parameter_groups(spec.model.architecture)
+    return spec.optimizer != "none" and not set(groups) <= set(spec.model.frozen)
 
 
 def _loop(spec: MemorySpec, forward: list[str]) -> list[str]:
@@ -60,10 +67,10 @@ def _loop(spec: MemorySpec, forward: list[str]) -> list[str]:
 
 def _backward(spec: MemorySpec) -> list[str]:
     lines = [f"loss.backward({'retain_graph=True' if spec.retain_graph else ''})", 'end(f"after backward {step}")']
-    if spec.optimizer != "none":
+    if _has_optimizer(spec):
         lines += ["optimizer.step()", 'end(f"after optimizer step {step}")']
     if spec.zero_grad != "never":
-        owner = "model" if spec.optimizer == "none" else "optimizer"
+        owner = "optimizer" if _has_optimizer(spec) else "model"
         arguments = "" if spec.zero_grad == "set_to_none" else "set_to_none=False"
         lines += [f"{owner}.zero_grad({arguments})", 'end(f"after zero_grad {step}")']
     return lines
