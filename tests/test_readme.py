@@ -40,12 +40,15 @@ def test_its_table_names_every_page_and_no_other():
     assert named == {"Start"} | {entry.title for entry in discover_pages() if entry.section != "start"}
 
 
-def test_the_lesson_is_made_of_questions_that_the_pages_ask():
-    lesson = (ROOT / "docs" / "lesson-backward.md").read_text(encoding="utf-8")
-    steps = [tuple(cell.strip() for cell in row.split("|")[2:4]) for row in lesson.splitlines() if row.startswith("| ")]
+def test_lessons_are_made_of_questions_that_the_pages_ask():
     asked = {(entry.title, one.question) for entry in discover_pages() for one in presets_of(entry)}
-    assert len(steps) > 8
-    assert set(steps[1:]) <= asked
+    lessons = sorted((ROOT / "docs").glob("lesson-*.md"))
+    assert {path.name for path in lessons} == set(re.findall(r"\(docs/(lesson-\w+\.md)\)", README))
+    for path in lessons:
+        rows = [row for row in path.read_text(encoding="utf-8").splitlines() if row.startswith("| ")]
+        steps = [tuple(cell.strip() for cell in row.split("|")[2:4]) for row in rows]
+        assert len(steps) > 8
+        assert set(steps[1:]) <= asked
 
 
 def test_its_commands_exist():
