@@ -27,7 +27,7 @@ def block_costs(foreseen: Foreseen) -> BlockCosts:
     """Costs of the model's blocks. Errors PyTorch raises in a plain step pass through."""
     blocks = block_count(foreseen.built.spec.architecture)
     probe = _Probe(blocks)
-    with foreseen.mode, applied(foreseen.built, Policy(), probe.watch) as one, probe:
+    with foreseen.mode, applied(foreseen.built, Policy(), probe.watch if blocks else None) as one, probe:
         probe.leave_out(foreseen.there_before())
         with recorded_search.generator_states(probe.follow), OwnHooks(probe.pack, lambda tensor: tensor):
             _, loss = one.forward()

@@ -23,6 +23,8 @@ def time_operations(built: Built, costs: BlockCosts) -> bool:
 
     Estimated: each is timed alone, on this machine, with a few microseconds of Python around it.
     """
+    if not costs.blocks:
+        return True
     rounds = [_one_forward(built, costs.blocks) for _ in range(FORWARDS)]
     for number, block in enumerate(costs.operations):
         timed = [one[number] for one in rounds]

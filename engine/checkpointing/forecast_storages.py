@@ -53,6 +53,8 @@ class FollowStorages(recorded.DispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
+        if func.namespace == "prim":  # questions that only tensors that hold nothing are asked
+            return out
         for tensor in tree_iter(out):
             if isinstance(tensor, torch.Tensor):
                 self.follow(tensor)

@@ -57,12 +57,17 @@ class Options:
         self.timed = timed
 
     def every(self, selective: bool) -> list[Option]:
-        """Each policy once, simple ones first: of two that are as good the first is taken."""
+        """Each policy once, with all that found it, simple ones first: of two that are as good the first is taken."""
         found = [self.of_groups(Policy(), "off", ())]
         if self.costs.blocks:
             found += [*self._uniform(), *self._by_programming(), *self._by_knapsack()]
             found += self._selective() if selective else ()
-        return list({option.policy: option for option in reversed(found)}.values())[::-1]
+        once: dict[Policy, Option] = {}
+        for option in found:
+            first = once.setdefault(option.policy, option)
+            if option.found_by not in first.found_by.split(", "):
+                first.found_by += f", {option.found_by}"
+        return list(once.values())
 
     def of_groups(self, policy: Policy, found_by: str, groups: Groups) -> Option:
         """`policy` by the runs of blocks it checkpoints."""
