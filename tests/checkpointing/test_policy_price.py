@@ -12,17 +12,17 @@ from engine.checkpointing.pricing import GENERATOR_BYTES
 from engine.checkpointing.spec import ForecastSpec, PolicyGraphSpec, PolicySpec, PolicyTimingSpec
 from engine.checkpointing.standard import matrix_operations
 from engine.models.build import price as price_model
-from engine.models.spec import Gpt, LinearStack, ModelSpec, Recurrent, ResNet
+from engine.models.spec import ConvNet, Gpt, LinearStack, ModelSpec, Recurrent
 from engine.runner.faults import Fault
 from tests.models.families import label
 
 EVERYTHING = ("aten.addmm.default", "aten.relu.default", "aten.view.default", "aten.gelu.default")
-WIDE = ModelSpec(architecture=LinearStack(layers=20, width=64), batch=4000)
+WIDE = ModelSpec(architecture=LinearStack(layers=20, width=64), batch=800)
 LARGE = (
     WIDE,
-    ModelSpec(architecture=Gpt(layers=4, width=64, sequence=128, vocabulary=200), batch=16),
-    ModelSpec(architecture=Recurrent(cell="hand_written_lstm", steps=40, width=64, layers=2), batch=64),
-    ModelSpec(architecture=ResNet(image_size=64, classes=10), batch=8),
+    ModelSpec(architecture=Gpt(layers=4, width=64, sequence=64, vocabulary=200), batch=8),
+    ModelSpec(architecture=Recurrent(cell="hand_written_lstm", steps=10, width=64, layers=2), batch=128),
+    ModelSpec(architecture=ConvNet(layers=3, channels=32, image_size=32), batch=16),
 )
 
 
@@ -59,10 +59,11 @@ def test_a_cache_beside_the_graph_is_priced():
     each = price(PolicyGraphSpec(model=WIDE)).predicted_bytes
     keeping = price(PolicyGraphSpec(model=WIDE, policy=Policy(kind="selective", keep=EVERYTHING))).predicted_bytes
     assert each == plain + 20 * GENERATOR_BYTES
-    assert keeping - each >= 2 * 20 * 4000 * 64 * 4  # an addmm and a relu per block
+    assert keeping - each >= 2 * 20 * 800 * 64 * 4  # an addmm and a relu per block
     assert price(ForecastSpec(model=WIDE)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [PolicySpec, PolicyTimingSpec])
 def test_a_model_too_large_is_refused_with_its_bytes_before_it_starts(spec):
     huge = ModelSpec(architecture=LinearStack(layers=50, width=4096), batch=4096)

@@ -22,6 +22,7 @@ from tests.models.families import WITH_BLOCKS, label
 GROUPS = Policy(kind="groups", groups=((0, 2), (2, 3)))
 MLP = ModelSpec(architecture=Mlp(layers=3, depth=3, width=8, dropout=0.3), input_requires_grad=True)
 GPT = Gpt(layers=3, heads=2, width=16, sequence=8, vocabulary=20, dropout=0.2)
+CHAIN = ModelSpec(architecture=Chain(operations=5))
 SLOW = [ModelSpec(architecture=GPT, loss="cross_entropy"), *(ModelSpec(architecture=a) for a in WITH_BLOCKS[1:])]
 
 
