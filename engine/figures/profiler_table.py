@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.figures.csv_text import csv_text
 from engine.figures.profiler_rows import labels_of
-from engine.profiler.spec import Profiled
+from engine.profiler.spec import Operation, Profiled
 
 TABLE_COLUMNS = (
     "Name",
@@ -25,6 +25,16 @@ MICROSECONDS = 1e6
 Cell = str | int | float | None
 
 
+def on_device(row: Operation) -> bool:
+    """Whether it moved memory of an accelerator: its columns are shown then."""
+    return bool(row.device_bytes or row.self_device_bytes)
+
+
+def own_bytes(row: Operation) -> int:
+    """Self memory of the accelerator where it has any, else of the CPU."""
+    return row.self_device_bytes if on_device(row) else row.self_cpu_bytes
+
+
 def table_rows(profiled: Profiled, before: Profiled | None = None) -> list[tuple[Cell, ...]]:
     """One row per row of key_averages(), in its order; with `before` its difference in self memory at the end.
 
@@ -33,13 +43,12 @@ def table_rows(profiled: Profiled, before: Profiled | None = None) -> list[tuple
     told = _self_bytes(before) if before else {}
     rows = list[tuple[Cell, ...]]()
     for row, name in zip(profiled.rows, labels_of(profiled.rows), strict=True):
-        on_device = bool(row.device_bytes or row.self_device_bytes)
         cells: tuple[Cell, ...] = (
             name,
-            row.self_device_bytes if on_device else row.self_cpu_bytes,
+            own_bytes(row),
             row.allocated_bytes,
             row.freed_bytes,
-            row.device_bytes if on_device else row.cpu_bytes,
+            row.device_bytes if on_device(row) else row.cpu_bytes,
             row.calls,
             row.recomputed_calls,
             round(row.self_cpu_time_s * MICROSECONDS, 1),
@@ -49,12 +58,12 @@ def table_rows(profiled: Profiled, before: Profiled | None = None) -> list[tuple
             row.shapes,
             row.source,
         )
-        rows.append((*cells, row.self_cpu_bytes - told[name] if name in told else None) if before else cells)
+        rows.append((*cells, own_bytes(row) - told[name] if name in told else None) if before else cells)
     return rows
 
 
 def _self_bytes(profiled: Profiled) -> dict[str, int]:
-    return {name: row.self_cpu_bytes for name, row in zip(labels_of(profiled.rows), profiled.rows, strict=True)}
+    return {name: own_bytes(row) for name, row in zip(labels_of(profiled.rows), profiled.rows, strict=True)}
 
 
 def table_csv(profiled: Profiled) -> str:

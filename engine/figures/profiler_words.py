@@ -22,6 +22,11 @@ class Column(msgspec.Struct, frozen=True):
     attribute: str
     words: str
 
+    @property
+    def read_from(self) -> str:
+        """`row.count`, or in words what is no attribute of a row."""
+        return f"`row.{self.attribute}`" if self.attribute.isidentifier() else self.attribute
+
 
 COLUMNS: tuple[Column, ...] = (
     Column("Name", "key", "The operation as the dispatcher knows it; every call of that name is one row."),

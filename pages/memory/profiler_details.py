@@ -8,14 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.profiler_rows import labels_of
-from engine.figures.profiler_table import TABLE_COLUMNS, table_rows
-from engine.figures.profiler_words import COLUMNS, alive_rows, flow_rows, row_words, sum_words
+from engine.figures.profiler_table import TABLE_COLUMNS, own_bytes, table_rows
+from engine.figures.profiler_words import COLUMNS, Column, alive_rows, flow_rows, row_words, sum_words
 from engine.figures.units import format_exact_bytes
 from engine.profiler.spec import Profiled
 from pages.memory.profiler_row import choose_row
 
 TABLE = "profiler.table"
-NO_ROWS = "No operation ran."
+ROOM = 116
+"""Pixels that a row's sentences have, so that what follows stays where it is."""
 TABS = ["The table", "Who freed it", "Still alive", "torch's own text", "How to read this"]
 HOW_TO_READ = (
     "torch.profiler notes every allocation and free with the operation that was running. **Self Mem** is their sum "
@@ -30,7 +31,8 @@ HOW_TO_READ = (
 def draw_explained(profiled: Profiled, place: int | None) -> None:
     """The chosen row in sentences, and what all rows add up to."""
     if place is not None:
-        st.markdown(row_words(profiled, place))
+        with st.container(height=ROOM, border=False, key="profiler.explained"):
+            st.markdown(row_words(profiled, place))
     st.caption(sum_words(profiled))
     if profiled.unexplained_bytes:
         st.warning(
@@ -60,12 +62,15 @@ def draw_details(profiled: Profiled, before: Profiled | None, place: int | None)
     if reading.open:
         with reading:
             st.markdown(HOW_TO_READ)
-            rows = [(column.title, f"row.{column.attribute}", column.words) for column in COLUMNS]
-            st.dataframe(pd.DataFrame(rows, columns=["column", "read from", "says"]), hide_index=True, width="stretch")
+            st.markdown("\n".join(["| column | says | read from |", "|---|---|---|", *map(_column_line, COLUMNS)]))
+
+
+def _column_line(column: Column) -> str:
+    return f"| **{column.title}** | {column.words} | {column.read_from} |"
 
 
 def draw_table(profiled: Profiled, before: Profiled | None) -> None:
-    """Every row of key_averages(), largest self memory first; a click on a row explains it."""
+    """Every row of key_averages(), the largest self memory of either sign first; a click on a row explains it."""
     columns = TABLE_COLUMNS + (("Self Mem − A",) if before else ())
     frame = pd.DataFrame(table_rows(profiled, before), columns=list(columns))
     names = labels_of(profiled.rows)
@@ -75,7 +80,7 @@ def draw_table(profiled: Profiled, before: Profiled | None) -> None:
         if chosen and chosen[0] < len(frame):
             choose_row(names[order[chosen[0]]])
 
-    order = sorted(range(len(profiled.rows)), key=lambda place: -profiled.rows[place].self_cpu_bytes)
+    order = sorted(range(len(profiled.rows)), key=lambda place: -abs(own_bytes(profiled.rows[place])))
     frame = frame.iloc[order].reset_index(drop=True)
     st.dataframe(
         frame,
@@ -87,11 +92,14 @@ def draw_table(profiled: Profiled, before: Profiled | None) -> None:
         height=430,
         column_config=_configuration(frame),
     )
-    st.caption("Point at a column's name to read what it says; a click on it sorts, the magnifier above searches.")
+    st.caption(
+        "Largest of either sign first. Point at a column's name to read what it says; a click on it sorts, the "
+        "magnifier searches."
+    )
 
 
 def _configuration(frame: pd.DataFrame) -> dict[str, Any]:
-    says = {column.title: f"{column.words} Read from row.{column.attribute}." for column in COLUMNS}
+    says = {column.title: f"{column.words} Read from {column.read_from}." for column in COLUMNS}
     says["Self Mem − A"] = "Self Mem of this run less that of the row of the same name in A."
     found: dict[str, Any] = {"Name": st.column_config.TextColumn("Name", help=says["Name"], pinned=True, width=270)}
     for title in frame.columns[1:]:
@@ -121,7 +129,11 @@ def _draw_bytes(frame: pd.DataFrame) -> None:
         hide_index=True,
         width="stretch",
         height=360,
-        column_config={"bytes": st.column_config.NumberColumn(format="localized")},
+        column_config={
+            "bytes": st.column_config.NumberColumn(format="localized", width=110),
+            "blocks": st.column_config.NumberColumn(width=70),
+            "kind": st.column_config.TextColumn(width=150),
+        },
     )
 
 
