@@ -51,6 +51,9 @@ class BlockCosts:
     changed: set[int]
     """Storages that an operation has written to after they were made: a selective checkpoint cannot keep those."""
     operations: list[list[BlockOperation]]
+    saving: set[int]
+    """Blocks that save anything, a weight included. Of the others (frozen, and nothing before them that learns) a
+    checkpoint keeps nothing."""
     forward_bytes: list[int] = field(default_factory=list)
     backward_bytes: list[int] = field(default_factory=list)
     between_bytes: int = 0
@@ -78,6 +81,8 @@ class BlockCosts:
 
     def group_flops(self, first: int, after: int) -> int:
         """FLOPs of running blocks first..after-1 again."""
+        if not self.live(((first, after),)):
+            return 0
         return self._flops_before[after] - self._flops_before[first] - self.tail_flops[after - 1]
 
     def recomputed_flops(self, groups: Groups) -> int:
@@ -86,7 +91,7 @@ class BlockCosts:
     def recomputed_s(self, groups: Groups) -> float:
         """Seconds of the same operations, measured one by one in a plain forward; estimated."""
         total = 0.0
-        for first, after in groups:
+        for first, after in self.live(groups):
             for number in range(first, after):
                 last = number == after - 1
                 total += sum(one.seconds for one in self.operations[number] if one.is_run_again or not last)
@@ -94,7 +99,11 @@ class BlockCosts:
 
     def held_bytes(self, groups: Groups) -> int:
         """Bytes kept between forward and backward: what plain blocks save, and the input of each group."""
-        return self.alive(self.plain(groups) | {OUTSIDE}, {first for first, _ in groups})
+        return self.alive(self.plain(groups) | {OUTSIDE}, {first for first, _ in self.live(groups)})
+
+    def live(self, groups: Groups) -> Groups:
+        """The groups that backward needs: some block of them saves something."""
+        return tuple(group for group in groups if not self.saving.isdisjoint(range(*group)))
 
     def plain(self, groups: Groups) -> set[int]:
         """Blocks in no group."""
@@ -120,8 +129,8 @@ class BlockCosts:
         """
         plain = self.plain(groups)
         first_of = {number: first for first, after in groups for number in range(first, after)}
-        starts = {first for first, _ in groups}
-        between = self.between_bytes + self.held_bytes(groups) + self.state_bytes * len(groups)
+        starts = {first for first, _ in self.live(groups)}
+        between = self.between_bytes + self.held_bytes(groups) + self.state_bytes * len(self.live(groups))
         peak = max(between, self.outside_bytes + self.alive({OUTSIDE}, set()))
         for number in range(self.blocks):
             first = first_of.get(number, number)
@@ -135,12 +144,12 @@ class BlockCosts:
 
     def selective_bytes(self, keep: frozenset[str]) -> int:
         """Bytes kept when each block is a checkpoint that keeps the results of the operations named."""
-        kept = {number for block in self.operations for one in block if one.name in keep for number in one.made}
-        everywhere = range(self.blocks)
+        live = [self.operations[block] for block in self.saving]
+        kept = {number for block in live for one in block if one.name in keep for number in one.made}
         return sum(
             one.nbytes
             for number, one in self.storages.items()
-            if number in kept or OUTSIDE in one.saved_by or not one.input_of.isdisjoint(everywhere)
+            if number in kept or OUTSIDE in one.saved_by or not one.input_of.isdisjoint(self.saving)
         )
 
     def selective_flops(self, keep: frozenset[str]) -> int:

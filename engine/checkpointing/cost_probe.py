@@ -46,6 +46,7 @@ class _Probe(FollowStorages):  # type: ignore[no-untyped-call]
         self._operations: list[list[BlockOperation]] = [[] for _ in range(blocks)]
         self._nbytes: dict[int, int] = {}
         self._changed: set[int] = set()
+        self._saving: set[int] = set()
         self._saved_by: defaultdict[int, set[int]] = defaultdict(set)
         self._input_of: defaultdict[int, set[int]] = defaultdict(set)
         self._most: defaultdict[Stretch, int] = defaultdict(int)
@@ -70,6 +71,7 @@ class _Probe(FollowStorages):  # type: ignore[no-untyped-call]
     def pack(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor saved for backward: what ran before it in this block is needed again to have it again."""
         block = self.stretch[1] if self.stretch[0] == "forward" else OUTSIDE
+        self._saving.add(block)
         for number in self._numbered(tensor):
             self._saved_by[number].add(block)
         for one in reversed(self._operations[block] if block != OUTSIDE else ()):
@@ -96,7 +98,13 @@ class _Probe(FollowStorages):  # type: ignore[no-untyped-call]
             number: Storage(nbytes, frozenset(self._saved_by[number]), frozenset(self._input_of[number]))
             for number, nbytes in self._nbytes.items()
         }
-        costs = BlockCosts(storages, self._changed, self._operations, state_bytes=torch.get_rng_state().nbytes)
+        costs = BlockCosts(
+            storages,
+            self._changed,
+            self._operations,
+            self._saving - {OUTSIDE},
+            state_bytes=torch.get_rng_state().nbytes,
+        )
         everywhere = range(costs.blocks)
         outside = {OUTSIDE}
         for number in everywhere:

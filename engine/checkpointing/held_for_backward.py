@@ -27,7 +27,7 @@ class HeldForBackward:
         self._inner = one.hooks
         self._resident = resident_storages(one.built)
         self._slots: weakref.WeakSet[_Slot] = weakref.WeakSet()
-        self._cached: dict[int, int] = {}
+        self._cached: list[weakref.ref[torch.UntypedStorage]] = []
         self.moved_bytes = 0
         one.keep = self._keep
 
@@ -37,7 +37,8 @@ class HeldForBackward:
 
     def held_bytes(self) -> int:
         """Bytes that are kept now for backward alone."""
-        held = dict(self._cached)
+        cached = [storage for one in self._cached if (storage := one()) is not None]
+        held = {recorded.storage_key(storage): storage.nbytes() for storage in cached}
         for slot in self._slots:
             for tensor in tensors_in(slot.packed):
                 held |= recorded.storages_of(tensor)
@@ -56,5 +57,6 @@ class HeldForBackward:
         return self._inner.unpack_hook(slot.packed) if self._inner else slot.packed
 
     def _keep(self, tensor: torch.Tensor) -> None:
-        """An output that a selective checkpoint keeps; its storage lives until backward has used it."""
-        self._cached |= recorded.storages_of(tensor)
+        """An output that a selective checkpoint keeps: until backward has used it, or at once gone where none will."""
+        if recorded.storages_of(tensor):
+            self._cached.append(weakref.ref(tensor.untyped_storage()))

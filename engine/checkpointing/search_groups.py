@@ -71,7 +71,8 @@ def _extend(
         if most_together is not None and prices.costs.saved_together(range(place, after)) > most_together:
             break
         flops, group = prices.costs.group_flops(place, after), (place, after)
-        grouped.extend(_Partial(one.nbytes + starting, one.flops + flops, (group, one)) for one in front)
+        begun = starting if prices.costs.live((group,)) else 0
+        grouped.extend(_Partial(one.nbytes + begun, one.flops + flops, (group, one)) for one in front)
 
 
 class _Prices:

@@ -33,6 +33,9 @@ from engine.models.architecture import (
 from engine.models.spec import ModelSpec, block_count, describe
 
 STACK = ModelSpec(architecture=LinearStack(layers=6, width=32), batch=16)
+FROZEN = ModelSpec(
+    architecture=Mlp(layers=5, depth=5), batch=16, frozen=("layers.0", "layers.1", "layers.3"), loss="mean"
+)
 GPT = ModelSpec(architecture=Gpt(layers=3, width=32, sequence=8, vocabulary=50), batch=2)
 MORE = [
     GPT,
@@ -109,7 +112,7 @@ def costs_of_a_chain(draw: st.DrawFn) -> BlockCosts:
         storages[2 * number + 1] = Storage(draw(sizes), frozenset({number}))
         again = BlockOperation("aten.mm.default", draw(sizes), is_run_again=True)
         operations.append([again, BlockOperation("aten.add.Tensor", draw(st.integers(0, 9)))])
-    return BlockCosts(storages, set(), operations)
+    return BlockCosts(storages, set(), operations, draw(st.sets(st.integers(0, blocks - 1))))
 
 
 @given(costs=costs_of_a_chain())
@@ -117,7 +120,7 @@ def test_groups_are_optimal_for_any_chain(costs):
     check_optimal(costs)
 
 
-@pytest.mark.parametrize("model", [STACK, GPT], ids=lambda model: describe(model.architecture))
+@pytest.mark.parametrize("model", [STACK, GPT, FROZEN], ids=lambda model: describe(model.architecture))
 def test_the_costs_are_those_of_a_step_and_groups_are_optimal(model):
     foreseen = Foreseen(model)
     costs = block_costs(foreseen)
@@ -229,6 +232,6 @@ def test_torch_knapsacks_leave_plain_what_is_worth_it():
     """Two blocks of one size, one ten times the work: with room for one of them the dear one is left alone."""
     storages = {number: Storage(100, frozenset({number})) for number in range(2)}
     operations = [[BlockOperation("aten.mm.default", flops, is_run_again=True)] for flops in (10, 100)]
-    costs = BlockCosts(storages, set(), operations)
+    costs = BlockCosts(storages, set(), operations, {0, 1})
     assert {groups for _, groups in knapsack_groups(costs, 100)} == {((0, 1),)}
     assert knapsack_groups(costs, 0) == ()
