@@ -30,6 +30,7 @@ SLOW: tuple[Case, ...] = (
     ("backward/02_gradient_values", {}, "batch", 8),
     ("backward/05_in_place", {"in_place.section": "Optimizer update"}, "in_place.width", 128),
     ("memory/03_checkpointing", {"policies.rounds": "5"}, "batch", 8),
+    ("memory/07_profiler", {}, "batch", 8),
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
     ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
     ("performance/03_claims", {}, "claims.cube.x", 3.0),
