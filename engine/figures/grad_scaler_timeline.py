@@ -32,7 +32,7 @@ def scale_words(scale: float) -> str:
 
 def plain_scale(scale: float) -> str:
     """Whole numbers to the last digit, others with six digits."""
-    return format_count(int(scale)) if scale.is_integer() and abs(scale) < 1e15 else format_significant(scale, 6)
+    return format_count(int(scale)) if scale.is_integer() and abs(scale) < 1e15 else f"{scale:.6g}"
 
 
 def timeline(run: Run, beside: Run | None, theme: Theme) -> go.Figure:
@@ -50,7 +50,7 @@ def timeline(run: Run, beside: Run | None, theme: Theme) -> go.Figure:
         if step.skipped:
             fill = meaning("skipped").accent(theme)
             figure.add_vrect(step.number - 0.5, step.number + 0.5, fillcolor=fill, opacity=0.13, line_width=0)
-    _axes(figure, run, theme)
+    _axes(figure, run, max(len(one.steps) for one in (run, beside or run)), theme)
     return styled(figure, HEIGHT, theme, hovermode="closest", margin={"l": 8, "r": 16, "t": 64, "b": 44})
 
 
@@ -157,10 +157,10 @@ def _add_beside(figure: go.Figure, beside: Run, theme: Theme) -> None:
         )
 
 
-def _axes(figure: go.Figure, run: Run, theme: Theme) -> None:
+def _axes(figure: go.Figure, run: Run, last: int, theme: Theme) -> None:
     grid = {"gridcolor": grid_colour(theme), "zeroline": False}
-    figure.update_xaxes(**grid, range=[0.4, len(run.steps) + 0.9])
-    figure.update_xaxes(title="step", row=3, col=1, dtick=max(1, len(run.steps) // 15), tick0=1)
+    figure.update_xaxes(**grid, range=[0.4, last + 0.9])
+    figure.update_xaxes(title="step", row=3, col=1, dtick=max(1, last // 15), tick0=1)
     logs = [
         found for s in run.steps for v in (s.scale_before, s.scale_after) if (found := log2_or_none(v)) is not None
     ] or [16.0]

@@ -66,7 +66,7 @@ def bits_html(value: Value, theme: Theme) -> str:
 
 def _row(stored: Stored, theme: Theme) -> str:
     layout = BY_NAME[stored.dtype]
-    line = f"border-top:1px solid {mix(SURFACE[theme], LINE[theme], 0.3)};padding:3px 4px;white-space:nowrap"
+    line = f"border-top:1px solid {mix(SURFACE[theme], LINE[theme], 0.3)};padding:5px 4px;white-space:nowrap"
     sign, exponent, mantissa = bit_words(layout, stored.bits)
     blank = MOST_EXPONENT - layout.exponent_bits + 1 - layout.sign_bits
     cells = "".join(
@@ -75,7 +75,7 @@ def _row(stored: Stored, theme: Theme) -> str:
         for place, text in enumerate((sign, exponent, mantissa))
         if text
     )
-    mono = "font-family:'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:.72rem;letter-spacing:.02em"
+    mono = "font-family:'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:.82rem"
     return (
         f'<tr><td style="{line}"><code>{safe(stored.dtype)}</code></td>'
         f'<td style="{line};{mono}"><span style="white-space:pre">{" " * blank}</span>{cells}</td>'

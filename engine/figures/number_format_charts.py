@@ -69,13 +69,16 @@ def _add_gap(
 ) -> None:
     place, here = at
     ends = [format_significant(float(end), 5) for end in gap]
+    if ends[0] == ends[1]:
+        ends[1] = f"+ {float(gap[1] - gap[0]):.2g}"
     words = [value_text(float(end)) + " (stored)" * (here == side) for side, end in enumerate(gap)]
     figure.add_scatter(
         x=[0, 1], y=[stored.dtype] * 2, mode="lines+markers+text", line={"color": LINE[theme], "width": 2},
         marker={
             "size": [13 if here == side else 9 for side in (0, 1)],
             "symbol": ["circle" if here == side else "circle-open" for side in (0, 1)],
-            "color": meaning("representable").accent(theme), "line": {"width": 2},
+            "color": meaning("representable").accent(theme),
+            "line": {"width": 2, "color": meaning("representable").accent(theme)},
         },
         text=ends, textposition=["middle left", "middle right"], textfont={"size": 11, "color": TEXT[theme]},
         cliponaxis=False,
@@ -152,7 +155,7 @@ def sum_chart(found: RunningSums, exact: tuple[float, float], theme: Theme) -> g
     last = max((run.counts[-1] for run in found.runs), default=1)
     figure.add_scatter(
         x=[0, last], y=list(exact), mode="lines", name="exact", hoverinfo="skip",
-        line={"color": MUTED[theme], "dash": "dash", "width": 2},
+        line={"color": MUTED[theme], "dash": "dash", "width": 5},
     )  # fmt: skip
     for place, run in enumerate(found.runs):
         colour = CATEGORICAL[place][theme == "dark"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -49,24 +50,31 @@ def spread_of(
 
 def share_of(values: torch.Tensor, name: str, scale: float) -> Share:
     """Counts over `values` (float32, finite, not 0), each multiplied with `scale` and converted with `.to`."""
+    return _shares(values, name, (scale,))[0]
+
+
+def _shares(values: torch.Tensor, name: str, scales: Sequence[float]) -> list[Share]:
+    """The same for each scale, converted together."""
     dtype: torch.dtype = getattr(torch, name)
     info = torch.finfo(dtype)
-    scaled = (values * scale).abs()
+    scaled = values.abs() * torch.tensor(scales, dtype=values.dtype).unsqueeze(1)
     became = scaled.to(dtype).float()
-    overflow = int((~became.isfinite()).sum())
-    to_zero = int((became == 0).sum())
-    saturated = int(((became == info.max) & (scaled > _rounds_to_largest(info))).sum())
-    subnormal = int(((became > 0) & (became < info.smallest_normal)).sum())
-    normal = values.numel() - overflow - to_zero - saturated - subnormal
-    return Share(
-        dtype=name,
-        scale=scale,
-        to_zero=to_zero,
-        subnormal=subnormal,
-        normal=normal,
-        overflow=overflow,
-        saturated=saturated,
-    )
+    overflow = (~became.isfinite()).sum(1).tolist()
+    to_zero = (became == 0).sum(1).tolist()
+    saturated = ((became == info.max) & (scaled > _rounds_to_largest(info))).sum(1).tolist()
+    subnormal = ((became > 0) & (became < info.smallest_normal)).sum(1).tolist()
+    return [
+        Share(
+            dtype=name,
+            scale=scale,
+            to_zero=to_zero[place],
+            subnormal=subnormal[place],
+            normal=values.numel() - overflow[place] - to_zero[place] - saturated[place] - subnormal[place],
+            overflow=overflow[place],
+            saturated=saturated[place],
+        )
+        for place, scale in enumerate(scales)
+    ]
 
 
 def _rounds_to_largest(info: torch.finfo) -> float:
@@ -75,7 +83,7 @@ def _rounds_to_largest(info: torch.finfo) -> float:
 
 
 def _best(values: torch.Tensor, name: str) -> BestScale:
-    shares = [share_of(values, name, 2.0**exponent) for exponent in SWEEP]
+    shares = _shares(values, name, [2.0**exponent for exponent in SWEEP])
     least = min(one.lost for one in shares)
     fewest = min(one.subnormal for one in shares if one.lost == least)
     good = [e for e, one in zip(SWEEP, shares, strict=True) if one.lost == least]

@@ -137,7 +137,8 @@ def nearest(layout: Format, exact: Fraction) -> int | None:
     """
     negative = exact < 0 and bool(layout.sign_bits)
     low, high, magnitude = 0, layout.largest_bits, abs(exact)
-    if magnitude >= layout.largest + _last_spacing(layout) / 2:
+    halfway = layout.largest + _last_spacing(layout) / 2
+    if magnitude > halfway or (magnitude == halfway and layout.largest_bits % 2):
         return None
     while low < high:
         middle = (low + high + 1) // 2

@@ -28,7 +28,7 @@ def _classifier(architecture: Any) -> ModelSpec:
 TRAINABLE: dict[str, ModelSpec | None] = {
     "MLP": SMALL_MODEL,
     "deep MLP, no residual": _classifier(Mlp(layers=20, depth=20, width=32, residual=False)),
-    "one weight: (w * factor).sum()": None,
+    "one weight, w * factor": None,
     "GPT blocks": _classifier(Gpt(layers=2, heads=2, width=32, sequence=16, vocabulary=64)),
     "convolutions": _classifier(ConvNet(layers=2, channels=8, image_size=16)),
     "LSTM over 30 steps": _classifier(Recurrent(steps=30, width=16)),

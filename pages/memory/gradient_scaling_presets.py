@@ -9,7 +9,7 @@ from pages.shared.presets import Preset
 
 SPECS: dict[str, GradScalerSpec] = {}
 """Question -> what it is asked of."""
-ONE_WEIGHT = TRAINABLE["one weight: (w * factor).sum()"]
+ONE_WEIGHT = TRAINABLE["one weight, w * factor"]
 DEEP = TRAINABLE["deep MLP, no residual"]
 
 

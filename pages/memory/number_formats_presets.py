@@ -33,8 +33,8 @@ PRESETS = (
     _asks(
         "Why does a sum of 0.1 stop growing in fp16?",
         "0 + 0.1 + 0.1 and so on, 10 000 times. Predict where float16 and bfloat16 end.",
-        "float16 at 256 from addition 2 208 on, bfloat16 at 32 from 277 on, instead of 1000. At 256 neighbours are 0.25 "
-        "apart, and 0.1 is less than half of it. `torch.sum` gives 1000: it adds in float32 and converts once.",
+        "float16 at 256 from addition 2 208 on, bfloat16 at 32 from 277 on, instead of 1000. At 256 neighbours are "
+        "0.25 apart, and 0.1 is less than half of it. `torch.sum` gives 1000: it adds in float32 and converts once.",
         RunningSumSpec(),
     ),
     _asks(
