@@ -12,7 +12,7 @@ from engine.checkpointing.policies import operations_named, tensors_in
 from engine.checkpointing.policy import Policy
 from engine.checkpointing.spec import ForecastSpec, PolicyGraphSpec, PolicySpec, PolicyTimingSpec, SearchSpec
 from engine.models.architecture import Recurrent
-from engine.models.price import ITEM_BYTES, SMALL_BYTES, gradient_bytes
+from engine.models.price import ITEM_BYTES, gradient_bytes
 from engine.models.price import price as price_model
 from engine.models.size import parameter_count
 from engine.models.spec import ModelSpec, block_count
@@ -34,18 +34,16 @@ def price(spec: PolicySpec | PolicyTimingSpec | PolicyGraphSpec | ForecastSpec |
     plain = price_model(spec.model)
     weights = parameter_count(spec.model.architecture) * ITEM_BYTES[spec.model.dtype]
     compared = gradient_bytes(spec.model, weights) if isinstance(spec, PolicySpec | SearchSpec) else 0
-    cached = max((cached_bytes(spec.model, policy, plain) for policy in policies), default=0)
+    cached = max((cached_bytes(spec.model, policy) for policy in policies), default=0)
     more = compared + cached + GENERATOR_BYTES * block_count(spec.model.architecture)
     what = f"{plain.what}; gradients of off {size(compared)}, kept beside the graph {size(cached)}"
     return msgspec.structs.replace(plain, predicted_bytes=plain.predicted_bytes + more, what=what)
 
 
-def cached_bytes(model: ModelSpec, policy: Policy, plain: Price) -> int:
+def cached_bytes(model: ModelSpec, policy: Policy) -> int:
     """The most that a selective checkpoint keeps beside the graph; an upper estimate."""
     if policy.kind != "selective" or not policy.keep:
         return 0
-    if plain.predicted_bytes < SMALL_BYTES:
-        return plain.predicted_bytes
     kept, error = attempt(lambda: operations_named(policy.keep))
     if kept is None or error is not None:
         return 0  # PyTorch will refuse the policy

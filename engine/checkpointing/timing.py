@@ -14,6 +14,7 @@ from engine.models.build import Built, build
 from engine.pytorch_said import attempt
 from engine.runner.contract import ProgressSink
 from engine.timing import compare
+from engine.timing.comparison import Comparison
 
 BUDGET_S = 70.0
 """Of wall time for the rounds, well within the limit of the job."""
@@ -22,15 +23,27 @@ BUDGET_S = 70.0
 def time_policies(spec: PolicyTimingSpec, progress: ProgressSink) -> PolicyTimes:
     """Forward, loss and backward under each policy that PyTorch runs, against off; all on one model."""
     built = build(spec.model)
+    timed = runnable(built, spec.policies)
+    return PolicyTimes(comparison=time_steps(built, timed, spec.rounds, progress), timed=timed)
+
+
+def runnable(built: Built, policies: tuple[Policy, ...]) -> tuple[Policy, ...]:
+    """Those that PyTorch does not refuse."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        steps = {policy: partial(step, built, policy) for policy in spec.policies}
-        steps = {policy: run for policy, run in steps.items() if attempt(run)[1] is None}
-        if Policy() not in steps or len(steps) < 2:
-            return PolicyTimes(comparison=None, timed=tuple(steps))
-        named = {label_of(policy): run for policy, run in steps.items()}
-        comparison = compare(named, rounds=spec.rounds, budget_s=BUDGET_S, on_progress=progress)
-    return PolicyTimes(comparison=comparison, timed=tuple(steps))
+        return tuple(policy for policy in policies if attempt(partial(step, built, policy))[1] is None)
+
+
+def time_steps(
+    built: Built, policies: tuple[Policy, ...], rounds: int, progress: ProgressSink | None = None
+) -> Comparison | None:
+    """Each against the first, which must be off; None for fewer than two."""
+    if policies[:1] != (Policy(),) or len(policies) < 2:
+        return None
+    named = {label_of(policy): partial(step, built, policy) for policy in policies}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compare(named, rounds=rounds, budget_s=BUDGET_S, on_progress=progress)
 
 
 def step(built: Built, policy: Policy) -> torch.Tensor:

@@ -17,7 +17,7 @@ from engine.runner.faults import Fault
 from tests.models.families import label
 
 EVERYTHING = ("aten.addmm.default", "aten.relu.default", "aten.view.default", "aten.gelu.default")
-WIDE = ModelSpec(architecture=LinearStack(layers=20, width=64), batch=800)
+WIDE = ModelSpec(architecture=LinearStack(layers=20, width=64), batch=1000)
 LARGE = (
     WIDE,
     ModelSpec(architecture=Gpt(layers=4, width=64, sequence=64, vocabulary=200), batch=8),
@@ -59,7 +59,7 @@ def test_a_cache_beside_the_graph_is_priced():
     each = price(PolicyGraphSpec(model=WIDE)).predicted_bytes
     keeping = price(PolicyGraphSpec(model=WIDE, policy=Policy(kind="selective", keep=EVERYTHING))).predicted_bytes
     assert each == plain + 20 * GENERATOR_BYTES
-    assert keeping - each >= 2 * 20 * 800 * 64 * 4  # an addmm and a relu per block
+    assert keeping - each >= 2 * 20 * 1000 * 64 * 4  # an addmm and a relu per block
     assert price(ForecastSpec(model=WIDE)) is None
 
 
