@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from engine.graph.recording import NOWHERE, Place
-from engine.graph.spec import PyTorchError
 from engine.memory.blocks import CATEGORIES, Category, Held, pack_blocks
 from engine.memory.events import LOOK, PHASE, Event, Events
 from engine.memory.looks import Look, Sighting
@@ -87,8 +85,6 @@ def trace_of(
     marks: list[PhaseMark],
     marked: MarkPlaces,
     device: str,
-    error: PyTorchError | None = None,
-    **more: Any,
 ) -> MemoryTrace:
     """The trace: blocks attributed, phases, and how far their sum is from the allocator's own figure."""
     reading = _Reading(looks)
@@ -111,9 +107,7 @@ def trace_of(
         allocator_bytes=Array("int64", totals.shape, totals.astype("<i8").tobytes()),
         phases=phases_of(marks, reading.phase_starts, reading.events, reruns),
         largest_difference_bytes=int(np.abs(difference).max(initial=0)),
-        error=error,
         notes=_notes(reading, found),
-        **more,
     )
 
 

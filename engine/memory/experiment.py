@@ -79,7 +79,7 @@ def record_model_memory(spec: MemorySpec, progress: ProgressSink) -> MemoryTrace
                     break
         progress("attributing blocks", 0.7)
         said = tuple(dict.fromkeys(f"{one.category.__name__}: {one.message}" for one in caught))
-    return run.recording.trace(run.error, said)
+    return run.recording.trace(run.error, said, run.notes)
 
 
 class _Training:
@@ -94,14 +94,18 @@ class _Training:
         self.losses: list[Any] = []
         self.optimizer: torch.optim.Optimizer | None = None
         self.names: dict[int, str] = {}
+        self.notes: tuple[str, ...] = ()
 
     def build(self) -> None:
         self.recording.begin("build", 0)
         self.built: Built = build(self.spec.model)
         model = self.built.model
         self.names = {id(parameter): name for name, parameter in model.named_parameters()}
-        if self.spec.optimizer != "none" and any(one.requires_grad for one in model.parameters()):
-            self.optimizer = make_optimizer(self.spec.optimizer, model.parameters(), LR)
+        if self.spec.optimizer != "none":
+            if any(one.requires_grad for one in model.parameters()):
+                self.optimizer = make_optimizer(self.spec.optimizer, model.parameters(), LR)
+            else:
+                self.notes = ("no optimizer: the model has no parameter that requires a gradient",)
         self.recording.follow(model)
         self.recording.look(look_at_model(model), self._inputs())
 

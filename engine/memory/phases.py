@@ -25,6 +25,8 @@ def phases_of(
         after = starts.get(number + 1, len(events))
         if phases and (phases[-1].name, phases[-1].step, phases[-1].after) == (*mark, first):
             first = phases.pop().first
+        if first == after and any((one.name, one.step) == mark for one in phases[-3:]):
+            continue  # back in a phase for nothing
         phases.append(Phase(mark.name, mark.step, first, after))
         if mark.name == "backward":
             phases += [Phase("recompute", mark.step, *one) for one in reruns if first <= one[0] < after]
@@ -45,7 +47,7 @@ def reruns_of(events: list[Event]) -> list[tuple[int, int]]:
 
 
 def _widened(events: list[Event], first: int, after: int) -> tuple[int, int]:
-    """The same with what the checkpoint does around it, outside of any operation: random number state, locals let go."""
+    """The same with what the checkpoint does around it outside of operations: random number state, locals let go."""
     under = events[first].under
     own: set[int] = set()
     while first and _is_direct(before := events[first - 1], under.node) and before.size > 0:

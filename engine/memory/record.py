@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import msgspec
 import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
@@ -31,6 +32,8 @@ class MemoryRecording:
     def __init__(self, device: str = "cpu") -> None:
         self.device = device
         self.places = MarkPlaces()
+        self.device_peak_bytes: int | None = None
+        self.reserved_bytes: int | None = None
         self._looks: list[Look] = []
         self._marks: list[PhaseMark] = []
         self._stack = ExitStack()
@@ -41,11 +44,17 @@ class MemoryRecording:
         )
 
     def __enter__(self) -> MemoryRecording:
+        if self.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
         self._stack.enter_context(self._profile)
         self._stack.enter_context(self.places)
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+            self.device_peak_bytes = torch.cuda.max_memory_allocated()
+            self.reserved_bytes = torch.cuda.memory_reserved()
         self._stack.__exit__(*raised)
 
     def begin(self, phase: PhaseName, step: int) -> None:
@@ -67,11 +76,21 @@ class MemoryRecording:
     def phase(self) -> PhaseMark:
         return self._marks[-1]
 
-    def trace(self, error: PyTorchError | None = None, warnings: tuple[str, ...] = ()) -> MemoryTrace:
+    def trace(
+        self, error: PyTorchError | None = None, warnings: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> MemoryTrace:
         """What was recorded, after the block."""
         with collection_paused():
             found = read_events(self._profile, self.device)
-            return trace_of(found, self._looks, self._marks, self.places, self.device, error, warnings=warnings)
+            trace = trace_of(found, self._looks, self._marks, self.places, self.device)
+        return msgspec.structs.replace(
+            trace,
+            error=error,
+            warnings=warnings,
+            notes=(*notes, *trace.notes),
+            device_peak_bytes=self.device_peak_bytes,
+            reserved_bytes=self.reserved_bytes,
+        )
 
     def _mark(self, name: str) -> None:
         with recorded_memory.Mark(name):
