@@ -28,8 +28,9 @@ _read_inputs = attrgetter("extra_fields.inputs")
 
 
 def autocast_operators(device: str) -> frozenset[str]:
-    """Names of the operators with an autocast kernel for `device`, as the dispatcher lists them: "aten::mm"."""
-    return frozenset(torch._C._dispatch_get_registrations_for_dispatch_key(AUTOCAST_KEYS[device]))
+    """Names of PyTorch's own operators with an autocast kernel for `device`, as the dispatcher lists them."""
+    names = torch._C._dispatch_get_registrations_for_dispatch_key(AUTOCAST_KEYS[device])
+    return frozenset(name for name in names if name.startswith("aten::"))
 
 
 def operator_named(name: str) -> Any:

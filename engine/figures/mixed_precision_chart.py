@@ -9,15 +9,17 @@ import plotly.graph_objects as go
 
 from engine.figures.chart_style import grid_colour, styled
 from engine.figures.mixed_precision_track import Step, Track, module_bands, step_words
-from engine.figures.palette import CATEGORICAL, LINE, MUTED, TEXT, Theme, meaning
+from engine.figures.palette import BACKGROUND, CATEGORICAL, LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_bytes, shorten
 
-HEIGHT = 500
+HEIGHT = 470
 DTYPE_COLOURS = {"float32": 0, "bfloat16": 1, "float16": 1, "float64": 2, "complex64": 4, "complex128": 4}
 THICKNESS = 0.5
 MOST_NAMED = 48
 LETTERS = 130
 """Letters that fit across the chart."""
+LEAST_LETTERS = 7
+"""Fewer of a longer name say nothing."""
 NOTHING: list[Any] = [None]
 """Plotly leaves a trace without any point out of the legend."""
 KEPT = (
@@ -43,8 +45,8 @@ def track_chart(
         _add_lane(figure, track, dtype, levels[dtype], theme)
     _add_casts(figure, track, levels, theme)
     _add_weights(figure, track, len(track.lanes) - 0.28, theme)
-    for field, words, key, pattern in KEPT:
-        _add_kept(figure, track, field, words, key, pattern, theme)
+    for place in range(len(KEPT)):
+        _add_kept(figure, track, place, theme)
     _add_bands(figure, track, theme)
     if selected is not None and 0 <= selected < len(track.steps):
         figure.add_vline(x=selected, line={"color": TEXT[theme], "width": 1, "dash": "dot"}, layer="below")
@@ -53,10 +55,11 @@ def track_chart(
         figure,
         height,
         theme,
-        barmode="stack",
+        barmode="overlay",
         bargap=0.12,
-        margin={"l": 8, "r": 12, "t": 58, "b": 8},
+        margin={"l": 8, "r": 12, "t": 76, "b": 8},
         hovermode="closest",
+        legend={"orientation": "h", "y": 1.1, "yanchor": "bottom", "x": 0},
     )
 
 
@@ -79,7 +82,6 @@ def _add_lane(figure: go.Figure, track: Track, dtype: str, level: int, theme: Th
         text=[_hover(step) for _, step, _ in here],
         textposition="none",
         hovertemplate="%{text}<extra></extra>",
-        offsetgroup=dtype,
         offset=-0.44,
         width=0.88,
     )
@@ -116,6 +118,7 @@ def _add_casts(figure: go.Figure, track: Track, levels: dict[str, int], theme: T
 
 def _add_weights(figure: go.Figure, track: Track, level: float, theme: Theme) -> None:
     """Over each step: a weight that is cast here, or one whose copy the cache had."""
+    colour = meaning("parameter").accent(theme)
     kinds = (
         ("weight_casts", "weights cast here", "triangle-down"),
         ("cache_reads", "read from the cache", "circle-open"),
@@ -128,31 +131,34 @@ def _add_weights(figure: go.Figure, track: Track, level: float, theme: Theme) ->
                 y=[level] * len(here),
                 mode="markers",
                 name=name,
-                marker={"symbol": symbol, "size": 9, "color": meaning("parameter").accent(theme), "line": {"width": 2}},
+                marker={"symbol": symbol, "size": 9, "color": colour, "line": {"width": 2, "color": colour}},
                 customdata=[[number] for number, _ in here],
                 text=[_hover(step) for _, step in here],
                 hovertemplate="%{text}<extra></extra>",
             )
 
 
-def _add_kept(figure: go.Figure, track: Track, field: str, words: str, key: str, pattern: str, theme: Theme) -> None:
+def _add_kept(figure: go.Figure, track: Track, place: int, theme: Theme) -> None:
+    field, words, key, pattern = KEPT[place]
     here = [(number, step) for number, step in enumerate(track.steps) if getattr(step, field)]
     if not here:
         return
     figure.add_bar(
         x=[number for number, _ in here],
         y=[getattr(step, field) for _, step in here],
+        base=[sum(getattr(step, below) for below, *_ in KEPT[:place]) for _, step in here],
         name=words,
         yaxis="y2",
         marker={
             "color": meaning(key).accent(theme),
-            "pattern": {"shape": pattern, "fgcolor": TEXT[theme], "size": 5, "solidity": 0.25},
+            "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": BACKGROUND[theme], "size": 6},
             "line": {"width": 0},
         },
         customdata=[[number] for number, _ in here],
         text=[_hover(step) for _, step in here],
         textposition="none",
         hovertemplate="%{text}<extra></extra>",
+        offset=-0.44,
         width=0.88,
     )
 
@@ -166,7 +172,7 @@ def _add_bands(figure: go.Figure, track: Track, theme: Theme) -> None:
                 x0=first - 0.5, x1=after - 0.5, fillcolor=LINE[theme], opacity=0.09, line_width=0, layer="below"
             )
         room = int((after - first) * letters)
-        if room >= 3:
+        if room >= min(len(name), LEAST_LETTERS):
             figure.add_annotation(
                 x=(first + after - 1) / 2,
                 y=1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.figures.chart_svg import svg_page, svg_text
-from engine.figures.mixed_precision_chart import KEPT, THICKNESS, dtype_colour
+from engine.figures.mixed_precision_chart import KEPT, LEAST_LETTERS, THICKNESS, dtype_colour
 from engine.figures.mixed_precision_track import Step, Track, module_bands, step_words
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.svg import safe
@@ -114,7 +114,7 @@ def _bands(track: Track, step: float, bottom: float, theme: Theme) -> list[str]:
                 f'<rect x="{x:.1f}" y="{TOP - 18}" width="{size:.1f}" height="{bottom - TOP + 18:.1f}" '
                 f'fill="{LINE[theme]}" fill-opacity=".09"/>'
             )
-        if (room := int(size / 6.4)) >= 3:
+        if (room := int(size / 6.4)) >= min(len(name), LEAST_LETTERS):
             parts.append(svg_text(x + size / 2, TOP - 6, shorten(name, room), MUTED[theme], 11, anchor="middle"))
     return parts
 

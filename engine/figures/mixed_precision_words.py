@@ -9,13 +9,14 @@ from engine.figures.units import MINUS, format_bytes, format_count, format_signi
 from engine.mixed_precision.results import Apart, Call, LayerError, Trial
 from engine.mixed_precision.spec import AutocastMap
 
-POLICY_WORDS = {
-    "low precision": "casts its inputs to the dtype of autocast",
-    "float32": "casts its inputs to float32",
-    "widest": "casts its inputs to the widest dtype among them",
-    "no cast seen": "has a kernel, but cast nothing",
-    "not registered": "unknown to autocast: runs in whatever comes in",
+MANY_WORDS = {
+    "low precision": "cast their inputs to the dtype of autocast",
+    "float32": "cast their inputs to float32",
+    "widest": "cast their inputs to the widest dtype among them",
+    "no cast seen": "have a kernel, but cast nothing",
+    "not registered": "are unknown to autocast and run in whatever comes in",
 }
+"""What autocast does with the operators of each policy."""
 
 
 def change_words(before: int | None, after: int | None) -> str:
@@ -66,7 +67,7 @@ def measured_calls(calls: Sequence[Call]) -> tuple[tuple[str, str, int, str, str
     for name, those in groups.items():
         came_in, ran_in, outputs = (_distinct(those, field) for field in ("came_in", "ran_in", "outputs"))
         rows.append((name, str(those[0].policy), len(those), came_in, ran_in, outputs))
-    order = list(POLICY_WORDS)
+    order = list(MANY_WORDS)
     return tuple(sorted(rows, key=lambda row: (order.index(row[1]), row[0])))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.autograd.profiler import profile, record_function
 
 from engine import recorded
 from engine.graph.recording import Recording
@@ -74,6 +74,8 @@ class Recorder(recorded.DispatchMode):  # type: ignore[no-untyped-call]
             outputs = func(*args, **kwargs)
         given = list(tensors_in((outputs,)))
         one.outputs = tuple(map(dtype_of, given))
+        # `Tensor.to` is a view by its schema, but not where it has to convert.
+        one.is_view = one.is_view and not (one.is_cast and one.inputs[:1] != one.outputs)
         one.output_storages = self._keep(given)
         one.output_sizes = tuple(size for tensor in given for _, size in recorded.storages_of(tensor))
         one.output_bytes = sum(t.numel() * t.element_size() for t in given) if not one.is_view else 0
@@ -136,9 +138,10 @@ def dtype_of(tensor: torch.Tensor) -> str:
 def record_operations() -> Iterator[Recorder]:
     """Record every operation of the block; afterwards each has its `path`. Errors of the block pass through."""
     recorder = Recorder()
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled, recorder:
+    # Not torch.profiler.profile: that asks for torch._inductor when it starts, seconds of imports.
+    with profile(record_shapes=True) as profiled, recorder:
         yield recorder
-    _add_paths(recorder.seen, recorded.read_event_trees(profiled.profiler.kineto_results))
+    _add_paths(recorder.seen, recorded.read_event_trees(profiled.kineto_results))
 
 
 def _add_paths(seen: list[Seen], trees: list[Any]) -> None:

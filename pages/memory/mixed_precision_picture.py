@@ -45,7 +45,7 @@ def draw_map(spec: AutocastSpec, found: AutocastMap) -> None:
     )
     st.markdown(f"{calls_sentence(found)} {memory_sentence(found)}")
     folded = " Calls are folded by module; bars are as tall as their share of calls." if track.folded else ""
-    left_out = f" {track.views} calls that only view memory are left out." if track.views else ""
+    left_out = f" Calls that only view memory are left out: {track.views}." if track.views else ""
     if folded or left_out:
         st.caption(f"{folded}{left_out}".strip())
 

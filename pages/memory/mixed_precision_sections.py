@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from engine.figures.leaf_chart import Series, leaf_chart
-from engine.figures.mixed_precision_words import POLICY_WORDS, apart_words, layer_name, worst, worst_own
+from engine.figures.mixed_precision_words import MANY_WORDS, apart_words, layer_name, worst, worst_own
 from engine.figures.units import format_bytes, format_count
 from engine.mixed_precision.results import LayerError
 from engine.mixed_precision.spec import AutocastLists, AutocastMap, AutocastSpec
@@ -147,8 +147,8 @@ def draw_lists(spec: AutocastSpec, found: AutocastMap) -> None:
     st.markdown("**Called by this model**: what autocast does to each operator, and what was measured.")
     draw_table(called_table(found), "amp.table.called", 320)
     lists: AutocastLists = compute(lists_spec(spec), slot="amp.lists", height=320)
-    counted = {policy: sum(row.policy == policy for row in lists.operators) for policy in POLICY_WORDS}
-    told = "; ".join(f"{count} {POLICY_WORDS[policy]}" for policy, count in counted.items() if count)
+    counted = {policy: sum(row.policy == policy for row in lists.operators) for policy in MANY_WORDS}
+    told = "; ".join(f"**{count}** {MANY_WORDS[policy]}" for policy, count in counted.items() if count)
     st.markdown(
         f"**Known on `{spec.model.device}`**: {len(lists.operators)} operators have an autocast kernel in the "
         f"dispatcher of this PyTorch. Tried with small tensors: {told}."
