@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key
     draw_run_controls()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="memory-view"):
     picture = draw_picture_choice()
-    stretch_place, look_place = st.container(width=130), st.container(width=290)
+    stretch_place, look_place = st.container(width=155), st.container(width=290)
     across, stacking = draw_view()
 with toolbar:
     model = model_or_stop(PRESETS)

@@ -135,7 +135,7 @@ def draw_blocks(spec: MemorySpec, event: int) -> None:
         shown,
         hide_index=True,
         width="stretch",
-        height=min(ROW_HEIGHT * (len(shown) + 1) + 3, TALLEST),
+        height="content" if ROW_HEIGHT * (len(shown) + 1) < TALLEST else TALLEST,
         column_config=COLUMNS,
         key="memory_ledger.table",
         on_select=selected,

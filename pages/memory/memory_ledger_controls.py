@@ -34,7 +34,7 @@ def draw_run_controls() -> None:
     for name in RUN:
         with st.container(width=WIDTHS[name]):
             draw_field(MemorySpec, name, f"{PREFIX}.{name}", label=LABELS.get(name, name))
-    with st.popover("Step", icon=":material/undo:", help="backward and zero_grad: whether and how they are called"):
+    with st.popover("Loop", icon=":material/repeat:", help="backward and zero_grad: whether and how they are called"):
         for name in MORE:
             reason = WITHOUT_BACKWARD if name == "retain_graph" and not _value("backward") else ""
             draw_field(MemorySpec, name, f"{PREFIX}.{name}", label=LABELS.get(name, name), reason=reason)

@@ -49,7 +49,7 @@ def draw_groups(trace: MemoryTrace, event: int, before: tuple[MemoryTrace, int] 
         table,
         hide_index=True,
         width="stretch",
-        height=min(ROW_HEIGHT * (len(table) + 1) + 3, TALLEST),
+        height="content" if ROW_HEIGHT * (len(table) + 1) < TALLEST else TALLEST,
         column_config={
             "share": st.column_config.ProgressColumn("share", min_value=0.0, max_value=1.0, format="percent"),
             **{

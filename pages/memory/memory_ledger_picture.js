@@ -28,6 +28,34 @@ function showTip(root, tip, event) {
   tip.style.top = `${Math.max(4, below ? y - 12 - tip.offsetHeight : y + 18)}px`;
 }
 
+// The picture as it is, twice as fine, as a PNG file.
+function savePng(text, name) {
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.naturalWidth * 2, image.naturalHeight * 2];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(blob);
+      link.download = `${name}.png`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+function pngButton(text, name) {
+  const button = document.createElement("button");
+  button.className = "atlas-memory-png";
+  button.type = "button";
+  button.title = "Save this picture as PNG; SVG is in the menu Export";
+  button.textContent = "PNG";
+  button.addEventListener("click", () => savePng(text, name));
+  return button;
+}
+
 export default function (component) {
   const root = component.parentElement.querySelector("[data-atlas-memory]");
   const text = component.data?.svg;
@@ -39,7 +67,7 @@ export default function (component) {
   const tip = document.createElement("div");
   tip.className = "atlas-memory-tip";
   tip.hidden = true;
-  root.replaceChildren(picture, tip);
+  root.replaceChildren(picture, pngButton(text, component.data.name ?? "memory"), tip);
   picture.addEventListener("click", (event) => {
     const chosen = chosenIn(event.target);
     if (chosen) component.setTriggerValue("chosen", chosen);

@@ -16,8 +16,13 @@ _PICTURE = st.components.v2.component(
 )
 
 
-def show_picture(svg: str, *, key: str, label: str, on_choose: Callable[[str, int], None] | None = None) -> None:
-    """Draw an SVG as wide as the page; `on_choose("block" or "event", number)` runs before the next rerun."""
+def show_picture(
+    svg: str, *, key: str, label: str, name: str = "memory", on_choose: Callable[[str, int], None] | None = None
+) -> None:
+    """Draw an SVG as wide as the page; `on_choose("block" or "event", number)` runs before the next rerun.
+
+    `name` is the file's when it is saved as PNG.
+    """
 
     def clicked() -> None:
         chosen = getattr(st.session_state.get(key), "chosen", None)
@@ -27,4 +32,4 @@ def show_picture(svg: str, *, key: str, label: str, on_choose: Callable[[str, in
         if isinstance(kind, str) and isinstance(number, int) and number >= 0:
             on_choose(kind, number)
 
-    _PICTURE(key=key, data={"svg": svg, "label": label}, width="stretch", on_chosen_change=clicked)
+    _PICTURE(key=key, data={"svg": svg, "label": label, "name": name}, width="stretch", on_chosen_change=clicked)

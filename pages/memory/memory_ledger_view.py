@@ -87,6 +87,7 @@ def draw_ledger(
         _treemap(spec, event, levels, shown_theme(), -1 if chosen is None else chosen, title),
         key=f"memory_ledger.picture.{sum_of(spec)}",
         label=title,
+        name="memory-ledger",
         on_choose=lambda kind, number: choose_block(spec, number) if kind == "block" else None,
     )
     old = _before(before)

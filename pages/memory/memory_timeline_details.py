@@ -143,5 +143,5 @@ def draw_against(trace: MemoryTrace, before: MemoryTrace | None) -> None:
 def _draw_table(table: pd.DataFrame, most: int = 430) -> None:
     numbers = [name for name in table.columns if table[name].dtype.kind == "i" and name != "step"]
     formats = {name: st.column_config.NumberColumn(name, format="localized") for name in numbers}
-    height = min(ROW_HEIGHT * (len(table) + 1) + 3, most)
+    height = "content" if ROW_HEIGHT * (len(table) + 1) < most else most
     st.dataframe(table, hide_index=True, width="stretch", height=height, column_config=COLUMNS | formats)

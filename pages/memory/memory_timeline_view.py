@@ -89,6 +89,7 @@ def _draw_picture(spec: MemorySpec, trace: MemoryTrace, shown: Shown) -> None:
         _picture(spec, shown, shown_theme(), -1 if chosen is None else chosen),
         key=f"memory_timeline.{shown.picture}.{sum_of(spec)}",
         label=title_of(spec),
+        name="memory-timeline",
         on_choose=choose,
     )
     st.caption(told_words(trace, shown))
@@ -117,6 +118,7 @@ def _draw_a(other: tuple[MemorySpec, MemoryTrace], shown: Shown, step: int | Non
         _picture(spec, replace(shown, drawn=drawn), shown_theme(), -1),
         key=f"memory_timeline.A.{shown.picture}.{sum_of(spec)}",
         label=f"A: {title_of(spec)}",
+        name="memory-timeline-a",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -19,6 +20,10 @@ def test_a_click_on_a_block_says_what_keeps_it_alive(visitor):
     expect(chosen).to_contain_text("layers.0.linear.weight")
     expect(chosen).to_contain_text("no toggle frees a parameter")
     expect(page).to_have_url(re.compile(r"block=[0-9a-f]{8}\.\d+"))
+    with page.expect_download() as saving:
+        page.locator(".atlas-memory-png").click()
+    assert saving.value.suggested_filename == "memory-ledger.png"
+    assert Path(saving.value.path()).read_bytes().startswith(b"\x89PNG")
     visitor.control("memory_ledger.moment").get_by_role("radio", name="end of step").click()
     expect(page.locator(".atlas-memory text", has_text=re.compile("^optimizer state$")).first).to_be_visible()
 

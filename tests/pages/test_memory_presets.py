@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import msgspec
+import pytest
 
 from engine import run
 from engine.memory.blocks import CATEGORIES
@@ -60,10 +61,15 @@ def test_every_page_asks_eight_questions_and_each_sets_every_control():
     assert (len(OF_LEDGER), len(OF_TIMELINE)) == (8, 8)
     for preset in QUESTIONS.values():
         assert preset.settings.keys() >= {f"{PREFIX}.{name}" for name in (*RUN, *MORE)}
+
+
+@pytest.mark.slow
+def test_every_moment_a_question_looks_at_is_there():
     for preset in OF_TIMELINE:
         assert preset.settings[LOOK] in named_moments(recorded(spec_of(preset.question)))
 
 
+@pytest.mark.slow
 def test_linear_relu_saves_nothing_by_checkpointing():
     before, after = both("Why did memory not drop?")
     width_bytes = 64 * 256 * 4
@@ -87,6 +93,7 @@ def saved_by_module(spec: MemorySpec) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_the_mlp_keeps_most_of_a_block_until_scores_are_explicit():
     spec = spec_of("Which layer keeps the most of a GPT block?")
     fused = saved_by_module(spec)
@@ -98,6 +105,7 @@ def test_the_mlp_keeps_most_of_a_block_until_scores_are_explicit():
     assert explicit["blocks.0.attention"] - fused["blocks.0.attention"] >= scores
 
 
+@pytest.mark.slow
 def test_adamw_holds_two_more_models():
     before, after = both("What does AdamW cost beside SGD?")
     tensors = 2 * 12
@@ -107,6 +115,7 @@ def test_adamw_holds_two_more_models():
     assert bytes_at(trace, moment_event(trace, "after backward", 1))["optimizer_state"] == 0
 
 
+@pytest.mark.slow
 def test_zeros_hold_the_parameters_once_more_and_never_the_same():
     question = "Why does zero_grad(set_to_none=False) hold more?"
     before, after = both(question)
@@ -115,6 +124,7 @@ def test_zeros_hold_the_parameters_once_more_and_never_the_same():
     assert at_its_moment(question, changed(spec_of(question), zero_grad="never")) == after
 
 
+@pytest.mark.slow
 def test_retain_graph_keeps_all_until_the_step_ends():
     before, after = both("What does retain_graph keep?")
     trace = recorded(spec_of("What does retain_graph keep?"))
@@ -135,11 +145,13 @@ def test_autocast_saves_its_copies():
     assert large[1] < large[0]
 
 
+@pytest.mark.slow
 def test_a_tied_weight_is_one_block():
     before, after = both("How often does a tied weight count?")
     assert before["parameter"] - after["parameter"] == 1000 * 128 * 4
 
 
+@pytest.mark.slow
 def test_no_grad_leaves_parameters_inputs_and_outputs():
     _, after = both("What is left without a graph?")
     assert {name for name, size in after.items() if size} == {"parameter", "input", "output"}
@@ -152,6 +164,7 @@ def peak_phase(spec: MemorySpec, step: int | None = None) -> str:
     return phase_at(trace, peak_event(trace, step)).name
 
 
+@pytest.mark.slow
 def test_the_peak_moves_with_optimizer_and_batch():
     spec = spec_of("Where is the peak: forward, backward or optimizer step?")
     trace = recorded(spec)
@@ -162,6 +175,7 @@ def test_the_peak_moves_with_optimizer_and_batch():
     assert peak_phase(changed(spec, model=ModelSpec(batch=4096))) == "backward"
 
 
+@pytest.mark.slow
 def test_the_second_peak_is_higher_by_the_state():
     trace = recorded(spec_of("Why is the first step's peak lower?"))
     first, second = (int(live_totals(trace)[peak_event(trace, step)]) for step in (1, 2))
@@ -169,6 +183,7 @@ def test_the_second_peak_is_higher_by_the_state():
     assert second - first == state["optimizer_state"] == 2 * state["parameter"] + 4 * 24
 
 
+@pytest.mark.slow
 def test_kept_losses_leak_only_without_backward():
     spec = spec_of("Does losses.append(loss) leak the graph?")
     assert [one.more for one in growth(recorded(spec))] == [{"output": 4}] * 4
@@ -189,6 +204,7 @@ def test_a_validation_loop_grows_by_its_graph():
         assert all(one.more.keys() <= {"output"} and one.more.get("output", 0) <= 4 for one in growth(recorded(mended)))
 
 
+@pytest.mark.slow
 def test_checkpointing_frees_ten_times_as_much_as_the_peak_drops():
     question = "What does checkpointing really free?"
     before, after = peaks(question)
@@ -207,6 +223,7 @@ def test_a_fused_step_needs_no_temporaries():
     assert 1.8 * 64 * 64 * 4 <= before - after <= 2.2 * 64 * 64 * 4
 
 
+@pytest.mark.slow
 def test_what_is_saved_last_goes_first():
     spec = spec_of("How does backward give memory back?")
     trace = recorded(spec)
@@ -224,6 +241,7 @@ def lives_of_saved(trace: MemoryTrace) -> list[tuple[int, int]]:
     return [(int(blocks.births[row]), int(blocks.deaths[row])) for row in rows]
 
 
+@pytest.mark.slow
 def test_retained_graphs_go_with_the_step():
     question = "When does retain_graph let go?"
     a, b = recorded(QUESTIONS[question].against), recorded(spec_of(question))
