@@ -21,6 +21,7 @@ QUICK: tuple[Case, ...] = (
     ("tensors/04_broadcasting", {}, "broadcast.dtype.a", "float64"),
     ("backward/04_higher_order", {}, "higher.function", "sin(x)"),
     ("backward/03_custom_functions", {}, "function.clip", 0.3),
+    ("memory/06_number_formats", {}, "format.text", "1/3"),
 )
 SLOW: tuple[Case, ...] = (
     ("memory/01_memory_ledger", {}, "batch", 8),
@@ -30,6 +31,7 @@ SLOW: tuple[Case, ...] = (
     ("backward/02_gradient_values", {}, "batch", 8),
     ("backward/05_in_place", {"in_place.section": "Optimizer update"}, "in_place.width", 128),
     ("memory/03_checkpointing", {"policies.rounds": "5"}, "batch", 8),
+    ("memory/05_gradient_scaling", {}, "scaler.steps", 8),
     ("memory/07_profiler", {}, "batch", 8),
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
     ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
