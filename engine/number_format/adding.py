@@ -51,12 +51,15 @@ def _run(name: str, start: float, addend: float, count: int) -> Running:
     counts, totals = [0], [float(total)]
     for number in range(1, count + 1):
         following = (total + step).to(dtype).to(wide) if error is not None else total + step
-        if stops_at is None and bool(following == total):
+        if bool(following == total):  # the same addition gives the same from here on
             stops_at = number
+            break
         total = following
         if number in shown:
             counts.append(number)
             totals.append(float(total))
+    rest = [number for number in sorted(shown) if number > counts[-1]]
+    counts, totals = counts + rest, totals + [float(total)] * len(rest)
     summed, _ = attempt(lambda: float(second.repeat(count).sum().double()) + start)
     return Running(
         dtype=name,

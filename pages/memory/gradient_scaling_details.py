@@ -29,8 +29,8 @@ HOW_TO_READ = (
     "`scaler.scale(loss)` multiplies the loss, so every gradient of the backward is larger by the same factor and "
     "fewer fall below the smallest float16. `scaler.step(optimizer)` divides them again (`unscale_`), looks for inf "
     "and nan on the way, and does not call `optimizer.step()` when it finds one. `scaler.update()` then multiplies the "
-    "scale by backoff_factor; after growth_interval steps without one, by growth_factor. The scale is not kept above 1. "
-    "What changes gradients between backward and step, such as clipping, has to come after `unscale_`, or it sees "
+    "scale by backoff_factor; after growth_interval steps without one, by growth_factor. The scale is not kept above "
+    "1. What changes gradients between backward and step, such as clipping, has to come after `unscale_`, or it sees "
     "gradients that are as many times too large as the scale. One scaler serves several optimizers: each is skipped "
     "by itself, the scale backs off once for all."
 )
