@@ -36,7 +36,6 @@ SHAPES: tuple[tuple[str, AnyArchitecture, int], ...] = (
     ("ResNet-18 shape", ResNet(variant="resnet18", image_size=64), 8),
     ("50 x Linear(256)", LinearStack(layers=50, width=256), 64),
 )
-OVERHEAD = 2.0
 read_memory_profile: Callable[[Any], Any] = methodcaller("_memory_profile")
 read_categories: Callable[[Any], Any] = attrgetter("_categories")
 
@@ -74,16 +73,17 @@ def _rows(name: str, spec: ModelSpec) -> list[Row]:
     rounds = [{tool: run(spec) for tool, run in tools.items()} for _ in range(ROUNDS + 1)][1:]
     peak = peak_bytes(lambda: _build_and_step(spec))
     plain_s = median(one["plain"][0] for one in rounds)
-    rows = []
+
+    def ratio(tool: str, to: str) -> float:
+        return median(one[tool][0] / one[to][0] for one in rounds)
+
+    rows = [Row(f"memory: {name}, record_memory against MemTracker", ratio("record_memory", "MemTracker"), 1.0, "x")]
     for tool in list(tools)[1:]:
-        ratio = median(one[tool][0] / one["plain"][0] for one in rounds)
-        covered = rounds[-1][tool][1] / peak
-        target = OVERHEAD if tool == "record_memory" else None
-        rows.append(Row(f"memory: {name}, {tool} against plain", ratio, target, "x", f"plain {1e3 * plain_s:.0f} ms"))
         is_ours = tool == "record_memory"
-        rows.append(
-            Row(f"memory: {name}, {tool} accounts for", 100 * covered, 100 if is_ours else None, "%", "", is_ours)
-        )
+        share = 100 * rounds[-1][tool][1] / peak
+        detail = f"plain {1e3 * plain_s:.0f} ms"
+        rows.append(Row(f"memory: {name}, {tool} against plain", ratio(tool, "plain"), None, "x", detail))
+        rows.append(Row(f"memory: {name}, {tool} accounts for", share, 100 if is_ours else None, "%", "", is_ours))
     return rows
 
 

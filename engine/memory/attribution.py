@@ -107,7 +107,7 @@ def trace_of(
         allocator_bytes=Array("int64", totals.shape, totals.astype("<i8").tobytes()),
         phases=phases_of(marks, reading.phase_starts, reading.events, reruns),
         largest_difference_bytes=int(np.abs(difference).max(initial=0)),
-        notes=_notes(reading, found),
+        notes=_notes(reading, found, device),
     )
 
 
@@ -163,11 +163,13 @@ def _place_of(event: Event, marked: MarkPlaces) -> Place:
     return marked.recording.place_of(under.sequence_nr) if under.sequence_nr >= 0 else NOWHERE
 
 
-def _notes(reading: _Reading, found: Events) -> tuple[str, ...]:
+def _notes(reading: _Reading, found: Events, device: str) -> tuple[str, ...]:
     earlier = sum(block.bytes for block in reading.blocks if block.event is None)
     notes = [
-        f"{size} bytes were allocated on {device}: not part of this trace" for device, size in found.elsewhere.items()
+        f"{size} bytes were allocated on {other}: not part of this trace" for other, size in found.elsewhere.items()
     ]
+    if not reading.events:
+        notes.append(f"the profiler reported no allocation on {device}: its allocator tells it of none, or nothing ran")
     if earlier:
         notes.append(f"{earlier} bytes that the allocator counts were allocated before the recording began")
     if reading.uncounted:

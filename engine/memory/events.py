@@ -12,6 +12,9 @@ MARK = "atlas "
 PLACE, PHASE, LOOK = f"{MARK}place ", f"{MARK}phase ", f"{MARK}look "
 """Names of the marks a recording leaves between operations, each followed by a number."""
 
+REORDERED = 16
+"""Events looked ahead for the one that the allocator counted next."""
+
 _EVALUATE = "autograd::engine::evaluate_function: "
 _FACTORIES = frozenset(
     f"aten::{name}"
@@ -79,13 +82,27 @@ def read_events(profile: Any, device: str) -> Events:
         if children := event.children:
             waiting += [(child, under) for child in reversed(children)]
     found.events.sort(key=lambda one: one.time_ns)
+    put_in_the_allocators_order(found.events)
     return found
+
+
+def put_in_the_allocators_order(events: list[Event]) -> None:
+    """Threads note the time after the allocator counted: where totals do not follow, a later event belongs before."""
+    total: int | None = None
+    for number, event in enumerate(events):
+        if event.mark:
+            continue
+        if total is not None and event.total != total + event.size:
+            ahead = range(number + 1, min(number + REORDERED, len(events)))
+            fits = [at for at in ahead if not events[at].mark and events[at].total == total + events[at].size]
+            if fits:
+                events.insert(number, event := events.pop(fits[0]))
+        total = event.total
 
 
 def _add_allocation(found: Events, event: Any, under: Under, device: str) -> None:
     address, size, total, number, on = recorded_memory.read_allocation(event)
-    name = NAMES[on]
-    if name.partition(":")[0] != device:
+    if (name := NAMES[on]) != device:
         found.elsewhere[name] = found.elsewhere.get(name, 0) + max(0, size)
         return
     found.events.append(Event(event.start_time_ns, address, size, total, -1 if number is None else number, under))

@@ -27,10 +27,12 @@ class MemoryRecording:
     """Records all allocations inside its block; keeps addresses and names, no tensor.
 
     Its own work allocates nothing that the allocator's events count. `trace()` reads the events once the block is left.
+    `device` is the one whose allocator is recorded: "cpu", "cuda" (the current one) or "cuda:1".
     """
 
     def __init__(self, device: str = "cpu") -> None:
-        self.device = device
+        self.is_cuda = device.startswith("cuda")
+        self.device = f"cuda:{torch.cuda.current_device()}" if device == "cuda" else device
         self.places = MarkPlaces()
         self.device_peak_bytes: int | None = None
         self.reserved_bytes: int | None = None
@@ -38,23 +40,23 @@ class MemoryRecording:
         self._marks: list[PhaseMark] = []
         self._stack = ExitStack()
         self._profile = profile(
-            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])],
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if self.is_cuda else [])],
             profile_memory=True,
             record_shapes=True,
         )
 
     def __enter__(self) -> MemoryRecording:
-        if self.device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
+        if self.is_cuda:
+            torch.cuda.reset_peak_memory_stats(self.device)
         self._stack.enter_context(self._profile)
         self._stack.enter_context(self.places)
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        if self.device == "cuda":
-            torch.cuda.synchronize()
-            self.device_peak_bytes = torch.cuda.max_memory_allocated()
-            self.reserved_bytes = torch.cuda.memory_reserved()
+        if self.is_cuda:
+            torch.cuda.synchronize(self.device)
+            self.device_peak_bytes = torch.cuda.max_memory_allocated(self.device)
+            self.reserved_bytes = torch.cuda.memory_reserved(self.device)
         self._stack.__exit__(*raised)
 
     def begin(self, phase: PhaseName, step: int) -> None:
@@ -175,4 +177,4 @@ class _Followed:
 
 def _device_of(model: nn.Module | None, inputs: dict[str, torch.Tensor]) -> str:
     tensors = [*([] if model is None else recorded.named_members(model)[0].values()), *inputs.values()]
-    return tensors[0].device.type if tensors else "cpu"
+    return str(tensors[0].device) if tensors else "cpu"

@@ -1,11 +1,14 @@
 """record_memory and MemoryRecording around code that is not ours; another tool of PyTorch's agrees."""
 
+from itertools import accumulate
+
 import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from engine.memory import record_memory
+from engine.memory.events import NOTHING, Event, put_in_the_allocators_order
 from engine.memory.experiment import record_model_memory
 from engine.memory.record import MemoryRecording
 from engine.memory.spec import MemorySpec
@@ -123,6 +126,19 @@ def test_several_threads_are_accounted_for():
         assert record_model_memory(spec, lambda stage, fraction: None).largest_difference_bytes == 0
     finally:
         torch.set_num_threads(before)
+
+
+def test_events_that_threads_noted_late_are_put_where_the_allocator_counted_them():
+    sizes = [100, 50, -100, 8, -50, 16]
+    totals = list(accumulate(sizes))
+    events = [
+        Event(time, 0, size, total, -1, NOTHING) for time, (size, total) in enumerate(zip(sizes, totals, strict=True))
+    ]
+    marked = [*events[:3], Event(3, 0, 0, 0, -1, NOTHING, "atlas look 0"), *events[3:]]
+    late = [events[0], events[2], events[1], events[4], marked[3], events[3], events[5]]
+    put_in_the_allocators_order(late)
+    assert [one for one in late if not one.mark] == events
+    assert sum(1 for one in late if one.mark) == 1
 
 
 @pytest.mark.slow  # importing it takes seconds

@@ -3,11 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from engine.memory.experiment import price, record_model_memory
 from engine.memory.spec import MemorySpec
-from engine.models.architecture import Chain, Embedding, Expression, LinearStack, Mlp, Recurrent
+from engine.models.architecture import Chain, Embedding, Expression, Gpt, LinearStack, Mlp, Recurrent, ResNet
 from engine.models.spec import ModelSpec
 from engine.script.memory import script
 from tests.memory.accounts import after
@@ -88,6 +89,24 @@ def test_deep_graphs(architecture):
     trace = record(model=ModelSpec(architecture=architecture), steps=1, kept="the loss of every step")
     assert trace.error is None
     assert after(trace, "end of step", 1)["output"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        ModelSpec(architecture=LinearStack(), batch=64),
+        ModelSpec(architecture=Gpt(layers=12, heads=12, width=192, sequence=64), batch=8, checkpoint="each_block"),
+        ModelSpec(architecture=ResNet(variant="resnet50", image_size=64), batch=4, checkpoint="each_block"),
+    ],
+    ids=["50 x Linear(1024)", "GPT shape", "ResNet-50 shape"],
+)
+def test_the_ledger_of_large_models_is_the_allocators(model):
+    trace = record(model=model, steps=1, optimizer="SGD")
+    peak = int(np.frombuffer(trace.allocator_bytes.data, np.int64).max())
+    assert peak == int(trace.blocks.live_bytes(trace.events).sum(axis=0).max())
+    assert after(trace, "loss", 1)["temporary"] == 0
+    assert after(trace, "backward", 1)["gradient"] == after(trace, "build", 0)["parameter"]
 
 
 SCRIPTS = [
