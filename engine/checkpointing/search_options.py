@@ -130,7 +130,7 @@ class Options:
                 yield self.of_groups(Policy(kind="groups", groups=groups), name, groups)
 
     def _selective(self) -> Iterator[Option]:
-        yield self.of_kept(frozenset(), "selective, nothing kept")
+        yield self.of_kept(frozenset(), "selective keeping nothing")
         for found_by, keep in selections(self.costs, self.budget_bytes):
             yield self.of_kept(keep, found_by)
 
@@ -160,7 +160,7 @@ def selections(costs: BlockCosts, budget_bytes: int) -> Iterator[tuple[str, froz
         worth[name] = base_flops - costs.selective_flops(alone), base_s - costs.selective_s(alone), max(1, extra)
     names = sorted(worth, key=lambda name: (-worth[name][0] / worth[name][2], -worth[name][1] / worth[name][2], name))
     for count in range(1, min(len(names), MOST_KEPT, SHOWN) + 1):
-        yield "selective, by FLOPs saved per byte", frozenset(names[:count])
+        yield "selective by FLOPs saved per byte", frozenset(names[:count])
     if (room := budget_bytes - base_bytes) > 0 and names:
         memory, value = [worth[name][2] / room for name in names], [float(worth[name][0]) for name in names]
         yield "torch dp_knapsack over operations", _named(names, recorded_search.dp_knapsack(memory, value, 1.0)[1])
