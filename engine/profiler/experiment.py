@@ -19,13 +19,12 @@ from engine.profiler.reading import read_profile, synchronise
 from engine.profiler.snapshot import pickled
 from engine.profiler.spec import Profiled, ProfileSpec, ProfilingCost, ProfilingCostSpec
 from engine.recorded_profiler import cuda_history, event_count
-from engine.runner.contract import Price, ProgressSink
+from engine.runner.contract import MEBIBYTE, Price, ProgressSink
 from engine.timing import compare
 from engine.timing.clock import torch_threads
 
 BUDGET_S = 40.0
-STATE_PER_PARAMETER = 3
-"""Gradient and Adam's two moments, of the size of the parameters."""
+MOST_SNAPSHOT_BYTES = 16 * MEBIBYTE
 
 
 def price(spec: ProfileSpec | ProfilingCostSpec) -> Price | None:
@@ -56,7 +55,19 @@ def profile_program(spec: ProfileSpec, progress: ProgressSink) -> Profiled:
             program.run()
             synchronise(device)
         found = read_profile(spec, recorded, program, progress)
-    return msgspec.structs.replace(found, device_snapshot=pickled(history[0])) if history else found
+    return _with_snapshot(found, history[0]) if history else found
+
+
+def _with_snapshot(found: Profiled, snapshot: dict[str, Any]) -> Profiled:
+    """CUDA's own snapshot beside the rest, where it can be handed over."""
+    try:
+        written = pickled(snapshot)
+    except TypeError as error:
+        return msgspec.structs.replace(found, notes=(*found.notes, f"CUDA's snapshot could not be written: {error}"))
+    if len(written) > MOST_SNAPSHOT_BYTES:
+        note = f"CUDA's snapshot takes {len(written):,} bytes; the limit is {MOST_SNAPSHOT_BYTES:,}. Profile less."
+        return msgspec.structs.replace(found, notes=(*found.notes, note))
+    return msgspec.structs.replace(found, device_snapshot=written)
 
 
 def _profiler(spec: ProfileSpec, device: str) -> profile:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from engine.graph.release import DEEP
-from engine.recorded import layout_of, read_raw
+from engine.recorded import layout_of, parts, read_raw
 
 
 def names_by_address(named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, str]:
@@ -28,10 +28,8 @@ def names_by_address(named: Iterable[tuple[str, torch.Tensor]]) -> dict[int, str
 
 
 def _addresses(tensor: torch.Tensor) -> tuple[int, ...]:
-    if tensor.layout != torch.strided:
-        parts = (tensor.detach().coalesce().indices(), tensor.detach().values()) if tensor.is_coalesced() else ()
-        return tuple(part.untyped_storage().data_ptr() for part in parts)
-    return (tensor.untyped_storage().data_ptr(),)
+    dense = (tensor,) if tensor.layout == torch.strided else parts(tensor)
+    return tuple(one.untyped_storage().data_ptr() for one in dense)
 
 
 def _saved(roots: list[Any]) -> Iterator[tuple[str, torch.Tensor]]:

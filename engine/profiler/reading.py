@@ -53,6 +53,7 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
     progress("export_chrome_trace()", 0.85)
     trace, trace_note = _chrome_trace(recorded)
     operations = operation_columns(walked)
+    sort_by = "self_cpu_memory_usage" if _device(spec) == "cpu" else "self_device_memory_usage"
     return Profiled(
         rows=tuple(rows),
         flows=followed.flows(),
@@ -66,8 +67,9 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
         peak_bytes=followed.peak,
         unexplained_bytes=_unexplained(rows, _device(spec)),
         wall_s=_span_s(operations),
-        table=averages.table(sort_by="self_cpu_memory_usage", row_limit=SHOWN_ROWS),
-        whole_table=averages.table(sort_by="self_cpu_memory_usage", row_limit=-1),
+        sort_by=sort_by,
+        table=averages.table(sort_by=sort_by, row_limit=SHOWN_ROWS),
+        whole_table=averages.table(sort_by=sort_by, row_limit=-1),
         trace=trace,
         trace_note=trace_note,
         error=program.error,

@@ -92,8 +92,10 @@ class Profiled(Result, frozen=True, kw_only=True):
     """Sum over the rows of |torch's self memory - (allocated - freed)|: 0 when every row is explained."""
     wall_s: float
     """From the start of the first operation to the end of the last."""
+    sort_by: str
+    """`self_cpu_memory_usage` as in the article, or the accelerator's own column."""
     table: str
-    """`prof.key_averages().table(sort_by="self_cpu_memory_usage", row_limit=10)`, to the letter."""
+    """`prof.key_averages().table(sort_by=sort_by, row_limit=10)`, to the letter."""
     whole_table: str
     """The same with every row."""
     trace: bytes

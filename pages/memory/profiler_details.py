@@ -140,8 +140,8 @@ def _draw_bytes(frame: pd.DataFrame) -> None:
 def _draw_text(profiled: Profiled) -> None:
     whole = st.toggle("Every row", key="profiler.every_row", help="row_limit=-1 instead of the article's 10")
     st.code(profiled.whole_table if whole else profiled.table, language=None, height=420)
-    negative = sum(row.self_cpu_bytes < 0 for row in profiled.rows)
+    negative = sum(own_bytes(row) < 0 for row in profiled.rows)
     st.caption(
-        f'`prof.key_averages().table(sort_by="self_cpu_memory_usage", row_limit={-1 if whole else 10})`: sorted '
+        f'`prof.key_averages().table(sort_by="{profiled.sort_by}", row_limit={-1 if whole else 10})`: sorted '
         f"downwards, so row_limit cuts the {negative} negative rows off first. KB and MB are 1024 and 1024² bytes."
     )
