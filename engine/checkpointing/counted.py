@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch.utils.checkpoint
 from torch.utils.flop_counter import flop_registry
 
-from engine import recorded
+from engine import recorded, recorded_checkpointing
 from engine.checkpointing import held_for_backward, on_disk
 from engine.checkpointing.spec import OperationCount
 
@@ -48,7 +48,7 @@ class Operations(recorded.DispatchMode):  # type: ignore[no-untyped-call]
         out = func(*args, **(kwargs or {}))
         if part is not None:
             self.calls[part][str(func)] += 1
-            if (count := flop_registry.get(func._overloadpacket)) is not None:
+            if (count := flop_registry.get(recorded_checkpointing.packet_of(func))) is not None:
                 self.flops[part][str(func)] += int(count(*args, **(kwargs or {}), out_val=out))
         return out
 
