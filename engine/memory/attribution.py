@@ -31,13 +31,23 @@ class _Block:
     name: str = ""
     seen: tuple[tuple[int, ...] | None, str] | None = None
     module: str | None = None
+    is_result: bool = False
+    """Named after the node that made it, rather than after one that read it."""
     holders: dict[str, None] = field(default_factory=dict)
 
     def note(self, one: Sighting) -> None:
         self.holders[one.holder] = None
-        if one.category is not None and _RANK[one.category] < _RANK[self.category]:
+        if one.category is None:
+            return
+        better = _RANK[one.category] < _RANK[self.category]
+        if better or (one.category == self.category == "saved" and _is_result(one) and not self.is_result):
+            self.is_result = _is_result(one)
             self.category, self.name, self.module = one.category, one.holder, one.module
             self.seen = one.shape, one.dtype
+
+
+def _is_result(one: Sighting) -> bool:
+    return one.holder.rpartition(".")[2].startswith("result")
 
 
 class _Reading:

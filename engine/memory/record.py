@@ -17,7 +17,15 @@ from engine.graph.spec import PyTorchError
 from engine.graph.walk import collection_paused
 from engine.memory.attribution import trace_of
 from engine.memory.events import LOOK, PHASE, read_events
-from engine.memory.looks import Look, Sighting, look_at, look_at_model, look_at_optimizer, look_at_outputs
+from engine.memory.looks import (
+    Look,
+    Sighting,
+    look_at,
+    look_at_gradients,
+    look_at_model,
+    look_at_optimizer,
+    look_at_outputs,
+)
 from engine.memory.phases import PhaseMark
 from engine.memory.places import MarkPlaces
 from engine.memory.spec import MemoryTrace, PhaseName
@@ -154,6 +162,7 @@ class _Followed:
 
     def sightings(self) -> Iterator[Sighting]:
         yield from look_at("input", self.inputs.items())
+        yield from look_at_gradients(self.inputs)
         if self.model is not None:
             yield from look_at_model(self.model)
         if self.optimizer is not None:

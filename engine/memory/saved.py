@@ -16,7 +16,7 @@ def saved_tensors(roots: Iterable[torch.Tensor]) -> Iterator[tuple[str, torch.Te
     """("GeluBackward0.self", tensor) for every saved slot, and for what checkpoints and policies keep instead.
 
     Slots that backward has freed give nothing. What a custom Function put on its `ctx` without `save_for_backward`
-    counts too: backward never frees that.
+    counts too: backward never frees that; and so do Python numbers, 8 bytes that no saved-tensor hook is called for.
     """
     nodes, counts, targets = _discover(roots)
     frames: set[int] = set()
@@ -65,7 +65,8 @@ def _kept(name: str, raw: Any, frames: set[int]) -> Iterator[tuple[str, torch.Te
     hook, tensor = recorded.read_raw(raw)
     if hook is None:
         if tensor is not None:
-            yield name, tensor
+            is_number = tensor.dim() == 0 and recorded.is_python_number(tensor)
+            yield f"{name} (a Python number)" if is_number else name, tensor
     elif (frame := recorded_memory.frame_of(hook)) and frame not in frames:
         frames.add(frame)
         yield from recorded_memory.kept_by_checkpoint(hook)

@@ -41,10 +41,23 @@ def test_phases_of_a_plain_training_step_are_seen_by_themselves():
     assert (tanh.category, tanh.module, tanh.operation) == ("saved", "1", "aten::tanh")
     assert tanh.source.text == "loss = model(x).square().mean()"
     assert set(tanh.holders) == {"TanhBackward0.result", "AddmmBackward0.mat1"}
+    assert tanh.name == "TanhBackward0.result", "after the node that made it"
     gradients = {row.name for row in rows(trace) if row.category == "gradient"}
     assert gradients == {f"{name}.grad" for name, _ in model.named_parameters()}
     state = sum(row.bytes for row in rows(trace) if row.category == "optimizer_state")
     assert state == sum(value.nbytes for one in optimizer.state.values() for value in one.values())
+
+
+def test_even_a_python_number_is_accounted_for():
+    x = torch.ones(16, requires_grad=True)
+
+    def step():
+        (x * 2.0).sum().backward()
+
+    trace = record_memory(step, inputs={"x": x})
+    (number,) = [row for row in rows(trace) if row.category == "saved"]
+    assert (number.bytes, number.name, number.shape) == (8, "MulBackward0.other (a Python number)", ())
+    assert [row.name for row in rows(trace) if row.died < 0] == ["x.grad"]
 
 
 class Leaky(torch.autograd.Function):
