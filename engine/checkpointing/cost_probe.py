@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import flop_registry
 
-from engine import recorded_search
+from engine import recorded_checkpointing, recorded_search
 from engine.checkpointing.cost import OUTSIDE, BlockCosts, BlockOperation, Storage
 from engine.checkpointing.forecast import Foreseen
 from engine.checkpointing.forecast_kernels import working_bytes
@@ -135,5 +135,5 @@ def is_counted(func: Any) -> bool:
 
 def flops_of(func: Any, args: Any, kwargs: Any, out: Any) -> int:
     """By torch.utils.flop_counter; 0 for an operation it does not count."""
-    count = flop_registry.get(func._overloadpacket)
+    count = flop_registry.get(recorded_checkpointing.packet_of(func))
     return 0 if count is None else int(count(*args, **kwargs, out_val=out))
