@@ -27,6 +27,7 @@ Stacking = Literal["in order of birth", "largest below"]
 STACKINGS: tuple[Stacking, ...] = Stacking.__args__  # type: ignore[attr-defined]
 MOST = 240
 """Blocks with an area of their own."""
+LABEL_HEIGHT = 13
 
 
 def largest_blocks(trace: MemoryTrace, drawn: Drawn, most: int = MOST) -> tuple[Integers, int]:
@@ -56,36 +57,14 @@ def memory_lifetimes(
     total = trace.blocks.live_bytes(trace.events).sum(axis=0)
     largest = max(int(total[drawn.first : drawn.after].max()), drawn.least_bytes)
     frame = TimeFrame(trace, drawn.first, drawn.after, largest, drawn.across, theme)
-    events = _events(trace, drawn, chosen, total)
-    alive = _alive(trace, chosen, events)
-    heights = alive * trace.blocks.sizes[chosen][:, None]
-    tops = heights.cumsum(axis=0)
-    places = trace.blocks.categories[chosen]
-    present = [CATEGORIES[place] for place in np.unique(places)]
+    stack = _Stack(frame, chosen, _events(trace, drawn, chosen, total))
+    present = [CATEGORIES[place] for place in np.unique(stack.places)]
     legend, x, y = category_legend(present, LEFT, 14, theme)
     body = [*legend, *_rest_legend(x, y, theme), *frame.behind()]
-    body.append(_rest(tops[-1], total[events], frame.xs(events), frame, theme))
-    over: list[str] = []
-    for row, index in enumerate(chosen.tolist()):
-        spans = np.flatnonzero(alive[row])
-        if not len(spans):
-            continue
-        shape = _shape(tops[row] - heights[row], tops[row], spans, events, frame)
-        label = _label(trace, index, tops[row] - heights[row], spans, events, frame, theme)
-        colour = area_colour(CATEGORIES[places[row]], theme)
-        area = f'<path d="{shape}" fill="{colour}" stroke="{BACKGROUND[theme]}" stroke-width=".6"/>{label}'
-        body.append(speaking(block_words(trace, index), area, f' class="block" data-block="{index}"'))
-        if index == selected:
-            over.append(
-                f'<path d="{shape}" fill="none" stroke="{TEXT[theme]}" stroke-width="2.4" pointer-events="none"/>'
-            )
-    return svg_page(
-        WIDTH,
-        frame.height,
-        title,
-        [*body, *frame.recomputed(), *over, *moment_marks(total, drawn, frame, theme)],
-        theme,
-    )
+    body.append(_rest(stack.tops[-1], total[stack.events], frame.xs(stack.events), frame, theme))
+    body += [stack.block(row) for row in range(len(chosen)) if stack.alive[row].any()]
+    over = [*stack.edge(selected), *moment_marks(total, drawn, frame, theme)]
+    return svg_page(WIDTH, frame.height, title, [*body, *frame.recomputed(), *over], theme)
 
 
 def _events(trace: MemoryTrace, drawn: Drawn, chosen: Integers, total: Integers) -> Integers:
@@ -97,38 +76,62 @@ def _events(trace: MemoryTrace, drawn: Drawn, chosen: Integers, total: Integers)
     return np.unique(found).astype(np.int64)
 
 
-def _alive(trace: MemoryTrace, chosen: Integers, events: Integers) -> npt.NDArray[np.bool_]:
-    """(blocks, events): whether a block is alive after an event."""
-    births, deaths = trace.blocks.births[chosen][:, None], trace.blocks.deaths[chosen][:, None]
-    found: npt.NDArray[np.bool_] = (births <= events) & ((deaths > events) | (deaths < 0))
-    return found
+class _Stack:
+    """The chosen blocks one on the other, after each of the given events."""
 
+    def __init__(self, frame: TimeFrame, chosen: Integers, events: Integers) -> None:
+        blocks = frame.trace.blocks
+        self.frame, self.chosen, self.events = frame, chosen, events
+        births, deaths = blocks.births[chosen][:, None], blocks.deaths[chosen][:, None]
+        self.alive: npt.NDArray[np.bool_] = (births <= events) & ((deaths > events) | (deaths < 0))
+        """(blocks, events)."""
+        heights = self.alive * blocks.sizes[chosen][:, None]
+        self.tops: Integers = heights.cumsum(axis=0)
+        self.bottoms: Integers = self.tops - heights
+        self.places = blocks.categories[chosen]
 
-def _shape(bottoms: Integers, tops: Integers, spans: Integers, events: Integers, frame: TimeFrame) -> str:
-    """The outline of a block: along its upper edge to its end, and back along the lower one."""
-    moved = spans[np.flatnonzero(np.diff(bottoms[spans], prepend=-1))]
-    xs = frame.xs(events[moved]).tolist()
-    end = frame.right if spans[-1] + 1 == len(events) else float(frame.x(int(events[spans[-1] + 1])))
-    upper = [frame.y(size) for size in tops[moved].tolist()]
-    lower = [frame.y(size) for size in bottoms[moved].tolist()]
-    return f"M{xs[0]:.1f} {lower[0]:.1f}{stairs(xs, upper, end)}V{lower[-1]:.1f}{back_along(xs, lower)}Z"
+    def block(self, row: int) -> str:
+        """A block's area with its name, which speaks and can be chosen."""
+        index, theme = int(self.chosen[row]), self.frame.theme
+        colour = area_colour(CATEGORIES[self.places[row]], theme)
+        edge = f'stroke="{BACKGROUND[theme]}" stroke-width=".6"'
+        area = f'<path d="{self._shape(row)}" fill="{colour}" {edge}/>{self._label(row)}'
+        return speaking(block_words(self.frame.trace, index), area, f' class="block" data-block="{index}"')
 
+    def edge(self, index: int) -> list[str]:
+        """The thick edge of a block, nothing when it is not in the stack."""
+        ink = f'stroke="{TEXT[self.frame.theme]}" stroke-width="2.4" pointer-events="none"'
+        rows = np.flatnonzero((self.chosen == index) & self.alive.any(axis=1)).tolist()
+        return [f'<path d="{self._shape(row)}" fill="none" {ink}/>' for row in rows]
 
-def _label(
-    trace: MemoryTrace, index: int, bottoms: Integers, spans: Integers, events: Integers, frame: TimeFrame, theme: Theme
-) -> str:
-    """The block's name where it lies still for longest, if it is high and long enough there."""
-    size = int(trace.blocks.sizes[index])
-    if frame.y(0) - frame.y(size) < 13:
-        return ""
-    edges = np.flatnonzero(np.diff(bottoms[spans])) + 1
-    starts, ends = [0, *edges.tolist()], [*edges.tolist(), len(spans)]
-    xs = [*frame.xs(events[spans]).tolist()]
-    xs.append(frame.right if spans[-1] + 1 == len(events) else float(frame.x(int(events[spans[-1] + 1]))))
-    start, end = max(zip(starts, ends, strict=True), key=lambda pair: xs[pair[1]] - xs[pair[0]])
-    middle = frame.y(float(bottoms[spans[start]]) + size / 2)
-    name = trace.blocks[index].name
-    return fitting_text(xs[start] + 4, middle + 4, name, TEXT[theme], 10.5, xs[end] - xs[start] - 7)
+    def _levels(self, row: int) -> tuple[list[float], Integers]:
+        """(x of every place where the block sinks, its birth first and its end last, bytes below it from each)."""
+        spans = np.flatnonzero(self.alive[row])
+        moved = spans[np.flatnonzero(np.diff(self.bottoms[row][spans], prepend=-1))]
+        last = int(spans[-1]) + 1
+        end = self.frame.right if last == len(self.events) else self.frame.x(int(self.events[last]))
+        return [*self.frame.xs(self.events[moved]).tolist(), end], self.bottoms[row][moved]
+
+    def _shape(self, row: int) -> str:
+        """The outline: along the upper edge to the end, and back along the lower one."""
+        xs, below = self._levels(row)
+        size = int(self.frame.trace.blocks.sizes[self.chosen[row]])
+        lower = [self.frame.y(one) for one in below.tolist()]
+        upper = [self.frame.y(one + size) for one in below.tolist()]
+        start = f"M{xs[0]:.1f} {lower[0]:.1f}"
+        return f"{start}{stairs(xs[:-1], upper, xs[-1])}V{lower[-1]:.1f}{back_along(xs[:-1], lower)}Z"
+
+    def _label(self, row: int) -> str:
+        """The block's name where it lies still for longest, if it is high and long enough there."""
+        index = int(self.chosen[row])
+        size = int(self.frame.trace.blocks.sizes[index])
+        if self.frame.y(0) - self.frame.y(size) < LABEL_HEIGHT:
+            return ""
+        xs, below = self._levels(row)
+        place = int(np.argmax(np.diff(xs)))
+        y = self.frame.y(float(below[place]) + size / 2) + 4
+        name, ink = self.frame.trace.blocks[index].name, TEXT[self.frame.theme]
+        return fitting_text(xs[place] + 4, y, name, ink, 10.5, xs[place + 1] - xs[place] - 7)
 
 
 def _rest(tops: Integers, total: Integers, xs: npt.NDArray[np.float64], frame: TimeFrame, theme: Theme) -> str:

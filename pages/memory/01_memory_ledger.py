@@ -17,7 +17,7 @@ from pages.shared.pin import pinned_spec
 toolbar = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="memory-run"):
     draw_run_controls()
-    with st.container(width=215):
+    with st.container(width=240):
         levels = draw_levels()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="memory-moment"):
     moment = draw_moment()
