@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-
-import torch
 
 from engine.grad_scaler.loop import Loop
 from engine.grad_scaler.results import Run, Scaled
-from engine.grad_scaler.spec import GradScalerSpec
-from engine.grad_scaler.spread import FORMATS, range_of, spread_of
+from engine.grad_scaler.spec import MOST_ELEMENTS, GradScalerSpec
+from engine.grad_scaler.spread import FORMATS, Collected, range_of, spread_of
 from engine.models.build import price as price_model
 from engine.runner.contract import Price, ProgressSink
 
@@ -29,7 +28,7 @@ def price(spec: GradScalerSpec) -> Price | None:
 
 def train_with_scaler(spec: GradScalerSpec, progress: ProgressSink) -> Scaled:
     """Every step of the run and of the one it is compared with, and its gradients by power of two."""
-    gradients: dict[str, list[torch.Tensor]] = {"parameters": [], "activations": []}
+    sources = (Collected("parameters", math.inf), Collected("activations", MOST_ELEMENTS))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loop = Loop("as set", spec)
@@ -37,8 +36,9 @@ def train_with_scaler(spec: GradScalerSpec, progress: ProgressSink) -> Scaled:
         def look(number: int) -> None:
             progress(f"step {number} of {spec.steps}", 0.5 * number / spec.steps)
             if number in spec.gradient_steps and spec.mistake != "float16 parameters":
-                for source, found in loop.program.true_gradients().items():
-                    gradients[source] += found
+                found = loop.program.true_gradients()
+                for one in sources:
+                    one.add(number, found[one.source])
 
         run = loop.run(look)
         progress("the run beside it", 0.6)
@@ -49,12 +49,7 @@ def train_with_scaler(spec: GradScalerSpec, progress: ProgressSink) -> Scaled:
         run=run,
         beside=beside,
         ranges=tuple(range_of(name) for name in FORMATS),
-        spreads=tuple(
-            spread_of("parameters" if source == "parameters" else "activations", found, scales)
-            for source, found in gradients.items()
-            if found
-        ),
-        gradient_steps=spec.gradient_steps,
+        spreads=tuple(spread_of(one, scales) for one in sources if one.gradients),
     )
 
 

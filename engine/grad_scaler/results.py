@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -112,6 +111,8 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """Gradients by power of two: `counts[i]` have 2**exponents[i] <= |g| < 2**(exponents[i] + 1)."""
 
     source: Literal["parameters", "activations"]
+    steps: tuple[int, ...]
+    """Before these steps of the run, from 1."""
     elements: int
     zeros: int
     non_finite: int
@@ -126,15 +127,10 @@ class Scaled(Result, frozen=True, kw_only=True):
     """The run, the way it is compared with (None where there is none), and its gradients by power of two.
 
     The gradients of `spreads` are those of float32 without autocast and without scale, at the parameters that the run
-    has before the steps `gradient_steps`.
+    has before the steps they name.
     """
 
     run: Run
     beside: Run | None
     ranges: tuple[Range, ...]
     spreads: tuple[Spread, ...]
-    gradient_steps: tuple[int, ...]
-
-    @cached_property
-    def dtypes(self) -> tuple[str, ...]:
-        return tuple(one.dtype for one in self.ranges)

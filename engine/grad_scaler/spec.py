@@ -32,7 +32,7 @@ Mistake = Literal[
 ]
 Autocast = Literal["off", "float16", "bfloat16"]
 MOST_PARAMETERS = 200_000
-MOST_ELEMENTS = 120_000
+MOST_ELEMENTS = 60_000
 """Gradients that are converted in every format at every scale; fewer steps are looked at in a larger model."""
 SAMPLED_STEPS = 4
 SMALL_MODEL = ModelSpec(architecture=Mlp(), loss="cross_entropy")

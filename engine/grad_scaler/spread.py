@@ -27,16 +27,33 @@ def range_of(name: str) -> Range:
     )
 
 
-def spread_of(
-    source: Literal["parameters", "activations"], gradients: list[torch.Tensor], scales: tuple[float, ...]
-) -> Spread:
+Source = Literal["parameters", "activations"]
+
+
+class Collected:
+    """Gradients of one source over a run; steps are left out where there would be more than can be converted."""
+
+    def __init__(self, source: Source, most: float) -> None:
+        self.source, self.most = source, most
+        self.gradients: list[torch.Tensor] = []
+        self.steps: list[int] = []
+
+    def add(self, step: int, found: list[torch.Tensor]) -> None:
+        """Those before a step; of the first step in any case."""
+        if found and (not self.steps or sum(one.numel() for one in [*self.gradients, *found]) <= self.most):
+            self.gradients += found
+            self.steps.append(step)
+
+
+def spread_of(collected: Collected, scales: tuple[float, ...]) -> Spread:
     """Counts by power of two, shares of every format at `scales`, and the power of two that loses least."""
-    flat = [values_of(one).detach().reshape(-1).float() for one in gradients]
+    flat = [values_of(one).detach().reshape(-1).float() for one in collected.gradients]
     values = torch.cat(flat) if flat else torch.zeros(0)
     finite = values[values.isfinite() & (values != 0)]
     exponents, counts = torch.unique(torch.frexp(finite).exponent - 1, return_counts=True)
     return Spread(
-        source=source,
+        source=collected.source,
+        steps=tuple(collected.steps),
         elements=values.numel(),
         zeros=int((values == 0).sum()),
         non_finite=int((~values.isfinite()).sum()),

@@ -29,7 +29,7 @@ TRAINABLE: dict[str, ModelSpec | None] = {
     "MLP": SMALL_MODEL,
     "deep MLP, no residual": _classifier(Mlp(layers=20, depth=20, width=32, residual=False)),
     "one weight, w * factor": None,
-    "GPT blocks": _classifier(Gpt(layers=2, heads=2, width=32, sequence=16, vocabulary=64)),
+    "GPT blocks": _classifier(Gpt(layers=2, heads=2, width=32, sequence=8, vocabulary=32)),
     "convolutions": _classifier(ConvNet(layers=2, channels=8, image_size=16)),
     "LSTM over 30 steps": _classifier(Recurrent(steps=30, width=16)),
     "embedding": _classifier(Embedding(vocabulary=100, width=16)),

@@ -57,9 +57,9 @@ def _draw_spread(spec: GradScalerSpec, found: Scaled) -> None:
         spread_chart(spread, found.ranges, spec.init_scale, shown_theme()), key="scaler.spread", config=CHART
     )
     st.dataframe(pd.DataFrame(share_rows(spread), columns=list(SHARE_COLUMNS)), hide_index=True, width="stretch")
-    steps = ", ".join(map(str, found.gradient_steps))
+    steps = ", ".join(map(str, spread.steps))
     st.caption(
-        f"{spread.elements} gradients of float32 before steps {steps}, {spread.zeros} of them exactly 0 and left out. "
+        f"{spread.elements} gradients of float32 before step {steps}, {spread.zeros} of them exactly 0 and left out. "
         "Each is multiplied, converted with `.to(dtype)` and counted by what it became."
     )
     left, right = st.columns([3, 2], gap="medium")

@@ -10,7 +10,7 @@ import torch
 
 from engine import run
 from engine.grad_scaler.spec import GradScalerSpec
-from engine.grad_scaler.spread import FORMATS, SWEEP, range_of, share_of, spread_of
+from engine.grad_scaler.spread import FORMATS, SWEEP, Collected, range_of, share_of, spread_of
 from engine.models.build import build
 from tests.grad_scaler.test_training import TINY
 
@@ -49,7 +49,11 @@ def test_ranges_are_those_of_the_formats():
 
 def test_exponents_zeros_and_the_best_scale():
     values = [torch.tensor([0.0, 1.0, -1.9, 2.0, 2.0**-30, math.inf])]
-    found = spread_of("parameters", values, (1.0,))
+    collected = Collected("parameters", most=6)
+    for step in (1, 2):
+        collected.add(step, values)  # the second would be too many
+    found = spread_of(collected, (1.0,))
+    assert found.steps == (1,)
     assert (found.elements, found.zeros, found.non_finite) == (6, 1, 1)
     assert dict(zip(found.exponents, found.counts, strict=True)) == {-30: 1, 0: 2, 1: 1}
     best = next(one for one in found.best if one.dtype == "float16")
