@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -15,12 +16,13 @@ from engine.mixed_precision.results import Apart, LayerError
 from engine.recorded_mixed_precision import without_modes
 
 Context = Callable[[], AbstractContextManager[Any]]
+PART = 1 << 18
 Key = tuple[str, int]
 """Path of a module and number of its call."""
 
 
-def apart(name: str, a: torch.Tensor | None, b: torch.Tensor | None) -> Apart:
-    """Tensor `b`, under autocast, against `a` of the plain run, in float64."""
+def apart(name: str, a: torch.Tensor | None, b: torch.Tensor | None, total: Sums | None = None) -> Apart:
+    """Tensor `b`, under autocast, against `a` of the plain run, in float64; adds to `total` where both have values."""
     if a is None or b is None:
         where = [side for side, one in (("the plain run", a), ("autocast", b)) if one is None]
         return Apart(name=name, missing=f"none in {' and '.join(where)}")
@@ -29,39 +31,85 @@ def apart(name: str, a: torch.Tensor | None, b: torch.Tensor | None) -> Apart:
         return Apart(name=name, dtypes=dtypes, missing=f"{tuple(a.shape)} plain, {tuple(b.shape)} under autocast")
     if not (a.is_floating_point() or a.is_complex()):
         return Apart(name=name, dtypes=dtypes, missing=f"{dtypes[0]}: no rounding")
-    return _apart(name, dtypes, wide(a), wide(b))
+    sums = Sums()
+    sums.add(a, b)
+    if total is not None:
+        total.merge(sums)
+    return sums.apart(name, dtypes)
 
 
-def _apart(name: str, dtypes: tuple[str, str], a: torch.Tensor, b: torch.Tensor) -> Apart:
-    lost = int((a.isfinite() & ~b.isfinite()).sum())
-    both = a.isfinite() & b.isfinite()
-    x, y = a[both], b[both]
-    norm, other, far = (float(one.norm()) for one in (x, y, y - x))
-    turned = None
-    if norm and other:
-        # 1 - cosine from the distance of the unit vectors: no digits are lost where both point almost the same way.
-        turned = float((x / norm - y / other).square().sum()) / 2
-    return Apart(
-        name=name,
-        dtypes=dtypes,
-        relative=far / norm if norm else (0.0 if far == 0 else None),
-        turned=turned,
-        largest=float((y - x).abs().max()) if x.numel() else None,
-        norm=norm,
-        not_finite=lost,
-        to_zero=int(((a != 0) & (b == 0)).sum()),
-        elements=a.numel(),
-        missing="" if norm or far == 0 else "the plain run's is all 0",
-    )
+class Sums:
+    """What the distance of two vectors needs, added up over their parts; where either is not finite is left out."""
+
+    def __init__(self) -> None:
+        self.squares_a = self.squares_b = self.squares_apart = self.largest = 0.0
+        self.not_finite = self.to_zero = self.elements = self.compared = 0
+
+    def add(self, a: torch.Tensor, b: torch.Tensor) -> None:
+        """Two tensors of one shape, in float64, a part at a time: of both whole ones that would be much memory."""
+        one, other = (torch.split(flat(tensor), PART) for tensor in (a, b))
+        for x, y in zip(one, other, strict=True):
+            self._add_part(wide(x), wide(y))
+
+    def _add_part(self, x: torch.Tensor, y: torch.Tensor) -> None:
+        self.elements += x.numel()
+        self.to_zero += int(((x != 0) & (y == 0)).sum())
+        difference = y - x
+        largest = float(difference.abs().max()) if difference.numel() else 0.0
+        if not math.isfinite(largest):
+            both = x.isfinite() & y.isfinite()
+            self.not_finite += int((x.isfinite() & ~y.isfinite()).sum())
+            x, y = x[both], y[both]
+            difference = y - x
+            largest = float(difference.abs().max()) if difference.numel() else 0.0
+        self.compared += x.numel()
+        self.squares_a += float(x @ x)
+        self.squares_b += float(y @ y)
+        self.squares_apart += float(difference @ difference)
+        self.largest = max(self.largest, largest)
+
+    def merge(self, other: Sums) -> None:
+        """Add what another has added."""
+        for name in ("squares_a", "squares_b", "squares_apart", "not_finite", "to_zero", "elements", "compared"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+
+    def apart(self, name: str, dtypes: tuple[str, str] = ("", "")) -> Apart:
+        """Of everything added."""
+        norm, other, far = (math.sqrt(one) for one in (self.squares_a, self.squares_b, self.squares_apart))
+        turned = None
+        if norm and other:
+            # ||b - a||^2 = (||b|| - ||a||)^2 + 2 ||a|| ||b|| (1 - cosine): no digits are lost where it is small.
+            turned = max(0.0, self.squares_apart - (other - norm) ** 2) / (2 * norm * other)
+        return Apart(
+            name=name,
+            dtypes=dtypes,
+            relative=far / norm if norm else (0.0 if far == 0 else None),
+            turned=turned,
+            largest=self.largest if self.compared else None,
+            norm=norm,
+            not_finite=self.not_finite,
+            to_zero=self.to_zero,
+            elements=self.elements,
+            missing="" if norm or far == 0 else "the plain run's is all 0",
+        )
 
 
-def all_apart(pairs: Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]) -> Apart:
-    """Every pair with values in both as one long vector."""
-    kept = [(a, b) for a, b in pairs.values() if a is not None and b is not None and a.shape == b.shape]
-    if not kept:
-        return Apart(name="all", missing="no gradient in both runs")
-    firsts, seconds = (torch.cat([wide(one) for one in side]) for side in zip(*kept, strict=True))
-    return _apart("all", ("", ""), firsts, seconds)
+def flat(tensor: torch.Tensor) -> torch.Tensor:
+    """All values as one vector in their own dtype; sparse ones dense, complex ones as pairs of numbers."""
+    dense = tensor.detach() if tensor.layout == torch.strided else tensor.detach().to_dense()
+    return (torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense).reshape(-1)
+
+
+def gradients_apart(
+    plain: Mapping[str, torch.Tensor | None], other: Mapping[str, torch.Tensor | None]
+) -> tuple[tuple[Apart, ...], Apart]:
+    """Every gradient, and all that both runs have as one long vector."""
+    total = Sums()
+    rows = tuple(apart(name, grad, other.get(name), total) for name, grad in plain.items())
+    if not total.elements:
+        return rows, Apart(name="all", missing="no gradient in both runs")
+    return rows, total.apart("all")
 
 
 class Outputs:

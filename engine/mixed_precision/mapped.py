@@ -20,7 +20,7 @@ from engine.graph.walk import read_graph
 from engine.higher_order.allocated import peak_bytes
 from engine.mixed_precision.beside import beside_plain
 from engine.mixed_precision.calls import Attributed, Leaves, attribute, casts_in, weight_uses
-from engine.mixed_precision.errors import Outputs, all_apart, apart, layer_errors
+from engine.mixed_precision.errors import Outputs, apart, gradients_apart, layer_errors
 from engine.mixed_precision.recorder import Recorder, dtype_of, record_operations
 from engine.mixed_precision.results import Held, Phase, TensorKind, WeightCasts
 from engine.mixed_precision.saved import Slots, kept_twice, measure_saved, saved_slots
@@ -64,7 +64,8 @@ def map_run(spec: AutocastSpec, progress: ProgressSink) -> AutocastMap:
     weights = _weights(built, spec.cache_enabled, (run, found), (opposite, opposite_found), leaves)
     opposite.recorder.forget_storages()
     progress("counting bytes", 0.75)
-    held = [measure_held(built, context, leaves) for context in (under, nullcontext, other)]
+    held = [measure_held(built, context, leaves) for context in (under, nullcontext)]
+    held.append(measure_held(built, other, leaves, peak=False))
     progress("comparing", 0.9)
     return _result(plain, run, found, leaves, weights, held, layer_errors(before, after))
 
@@ -146,7 +147,7 @@ def _weights(
     )
 
 
-def measure_held(built: Built, context: Context, leaves: Leaves) -> Held:
+def measure_held(built: Built, context: Context, leaves: Leaves, *, peak: bool = True) -> Held:
     """Saved bytes of a forward with its loss, and the peak of a whole step; None where PyTorch refuses."""
 
     def forward() -> torch.Tensor:
@@ -158,9 +159,9 @@ def measure_held(built: Built, context: Context, leaves: Leaves) -> Held:
 
     saved, _ = attempt(lambda: measure_saved(forward, leaves))
     clear(built)
-    peak, _ = attempt(lambda: peak_bytes(step))
+    most, _ = attempt(lambda: peak_bytes(step)) if peak else (None, None)
     clear(built)
-    return msgspec.structs.replace(saved or Held(), peak_bytes=peak)
+    return msgspec.structs.replace(saved or Held(), peak_bytes=most)
 
 
 def _result(
@@ -172,7 +173,7 @@ def _result(
     held: Sequence[Held],
     layers: Any,
 ) -> AutocastMap:
-    pairs = {name: (plain.gradients[name], run.gradients.get(name)) for name in plain.gradients}
+    gradients, every = gradients_apart(plain.gradients, run.gradients)
     result = AutocastMap(
         operations=beside_plain(run.recorder, found, plain.recorder, run.slots, leaves),
         calls=found.calls,
@@ -185,8 +186,8 @@ def _result(
         held_other_cache=held[2],
         outputs=tuple(apart(name, one, run.outputs.get(name)) for name, one in plain.outputs.items()),
         layers=layers,
-        gradients=tuple(apart(name, *pair) for name, pair in pairs.items()),
-        all_gradients=all_apart(pairs),
+        gradients=gradients,
+        all_gradients=every,
         loss=_number(run.loss),
         loss_plain=_number(plain.loss),
         loss_dtype=dtype_of(run.loss) if run.loss is not None else "",
