@@ -22,6 +22,7 @@ from engine import recorded
 from engine.checkpointing.on_disk import OnDisk
 from engine.checkpointing.policy import Policy
 from engine.models.build import Built
+from engine.models.shape import block_count
 from engine.models.toggles import Step, run_steps, steps_of
 
 OwnHooks = torch.autograd.graph.saved_tensors_hooks
@@ -66,7 +67,8 @@ def applied(built: Built, policy: Policy, watch: Watch | None = None) -> Iterato
     before = model.__dict__.pop("run_blocks", None)
     with TemporaryDirectory() if policy.kind == "save_on_disk" else nullcontext("") as folder:
         one = Applied(built, policy, Path(folder) if folder else None)
-        if policy.is_checkpoint or watch is not None or before is not None:
+        has_blocks = block_count(built.spec.architecture) > 0
+        if has_blocks and (policy.is_checkpoint or watch is not None or before is not None):
             steps = [(watch or _unwatched)(i, step) for i, step in enumerate(steps_of(model, built.spec))]
             model.run_blocks = _runner(one, steps)  # type: ignore[assignment]
         try:

@@ -47,7 +47,7 @@ def cost_axis(points: Sequence[Point], up: Up) -> Axis:
     high = high if high > low else low + 1
     room = (high - low) * ROOM
     ticks = _ticks(low, high)
-    return Axis(low - room, high + 1.4 * room, ticks, tuple(cost_words(tick, up) for tick in ticks))
+    return Axis(low - 1.4 * room, high + 1.4 * room, ticks, tuple(cost_words(tick, up) for tick in ticks))
 
 
 def cost_words(value: float, up: Up) -> str:

@@ -63,7 +63,7 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
     draw_key_numbers(key_numbers(row, missing), key_numbers(a) if a is not None else None)
     draw_refusal(known)
     _draw_refused(known)
-    if known.outcomes is not None:
+    if row.outcome is not None and row.outcome.error is None:
         draw_graph(PolicyGraphSpec(model=spec.model, policy=chosen))
     _draw_tabs(known, chosen, before)
 

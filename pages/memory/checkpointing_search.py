@@ -33,10 +33,10 @@ def draw_search(spec: SearchSpec, exports: DeltaGenerator) -> None:
     draw_exports(exports, search_downloads(spec, found))
     pinned = pinned_spec(SearchSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned is not None else None
-    _draw_headline(found)
     if found.error is not None:
         draw_said("The search stopped", found.error)
         return
+    _draw_headline(found)
     if found.candidates:
         st.plotly_chart(candidates_chart(found, shown_theme()), key="budget.chart", config=CONFIG)
     draw_key_numbers(search_numbers(spec, found), search_numbers(spec, before) if before is not None else None)
