@@ -49,8 +49,8 @@ PRESETS = (
         MemorySpec(model=GPT, steps=1),
         "Attention, the MLP, two layer norms. Predict which of them keeps most for backward, right after forward.",
         "The MLP: it is four times as wide as everything else, and both the input and the output of its GELU are kept. "
-        "Turn *attention* to explicit: the attention scores are kept then, twice as many bytes for a sequence twice as "
-        "long would be four times as many, and attention overtakes each single layer of the MLP.",
+        "Turn *attention* to explicit: its scores are kept then, and attention overtakes each single layer of the MLP. "
+        "A sequence twice as long has four times as many scores.",
         moment="after forward",
         levels=BY_MODULE,
     ),

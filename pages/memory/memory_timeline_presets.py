@@ -61,7 +61,8 @@ PRESETS = (
         MemorySpec(backward=False, optimizer="none", steps=4, kept="the loss of every step"),
         "A validation loop that sums up losses and never calls backward. Predict the shape of the picture.",
         "A staircase: every step adds what its graph saved for a backward that never comes, and the loss that keeps "
-        "it. Keep *loss.item()* instead, or set *grad_mode* to no_grad, and every step ends where the one before did.",
+        "it. Keep *loss.item()* instead, and every step ends where the one before did. With *grad_mode* no_grad a step "
+        "adds the 4 bytes of its loss.",
         look="end of step, step 4",
     ),
     _asked(

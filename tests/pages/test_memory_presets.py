@@ -197,18 +197,17 @@ def test_a_validation_loop_grows_by_its_graph():
     steps = growth(recorded(spec))
     assert all(one.more == steps[0].more for one in steps)
     assert steps[0].more["saved"] > 1000 * steps[0].more["output"]
-    for mended in (
-        changed(spec, kept="loss.item() of every step"),
-        changed(spec, model=changed(spec.model, grad_mode="no_grad")),
-    ):
-        assert all(one.more.keys() <= {"output"} and one.more.get("output", 0) <= 4 for one in growth(recorded(mended)))
+    mended = growth(recorded(changed(spec, kept="loss.item() of every step")))
+    assert [one.more for one in mended] == [{}] * 4
+    without = growth(recorded(changed(spec, model=changed(spec.model, grad_mode="no_grad"))))
+    assert [one.more for one in without] == [{"output": 4}] * 4
 
 
 @pytest.mark.slow
 def test_checkpointing_frees_ten_times_as_much_as_the_peak_drops():
     question = "What does checkpointing really free?"
     before, after = peaks(question)
-    assert 0.6 * before < after < 0.75 * before
+    assert 2 / 3 * before < after < 0.75 * before
     a, b = recorded(QUESTIONS[question].against), recorded(spec_of(question))
     saved = [bytes_at(one, moment_event(one, "after forward", 1))["saved"] for one in (a, b)]
     assert saved[0] > 10 * saved[1]
