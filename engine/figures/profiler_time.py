@@ -16,7 +16,9 @@ from engine.figures.units import format_time
 from engine.profiler.columns import Phase
 from engine.profiler.spec import Operation, Profiled
 
-MOST_BOXES = 1500
+MOST_BOXES = 800
+MOST_TEXTS = 120
+"""Boxes with a name in them, the longest: the browser measures each text anew at every zoom."""
 DEEPEST = 24
 MOST_LINKS = 24
 SELF_BARS = 12
@@ -52,6 +54,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     operations, shown = profiled.operations, boxes(profiled)
     names, figure = labels_of(profiled.rows), go.Figure()
     begin = int(operations.starts_ns.min()) if shown else 0
+    named = set(sorted(shown, key=lambda place: -int(operations.durations_ns[place]))[:MOST_TEXTS])
     for phase, key in COLOURS.items():
         chosen = [place for place in shown if operations.phases[place] == phase]
         if not chosen:
@@ -72,7 +75,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
                     "width": [2 if operations.rows[p] == selected else 0.5 for p in chosen],
                 },
             },
-            text=[safe(names[operations.rows[place]].rpartition("::")[2]) for place in chosen],
+            text=[safe(names[operations.rows[p]].rpartition("::")[2]) if p in named else "" for p in chosen],
             textposition="inside",
             insidetextanchor="start",
             constraintext="inside",
