@@ -33,6 +33,7 @@ SLOW: tuple[Case, ...] = (
     ("memory/03_checkpointing", {"policies.rounds": "5"}, "batch", 8),
     ("memory/05_gradient_scaling", {}, "scaler.steps", 8),
     ("memory/07_profiler", {}, "batch", 8),
+    ("memory/04_mixed_precision", {}, "batch", 8),
     ("performance/01_operators", {"operators.rounds": "5"}, "operators.gelu_tanh.rows", 512),
     ("performance/02_timing", {"timing.rounds": "12"}, "timing.rows", 512),
     ("performance/03_claims", {}, "claims.cube.x", 3.0),
