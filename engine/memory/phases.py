@@ -25,8 +25,8 @@ def phases_of(
         after = starts.get(number + 1, len(events))
         if phases and (phases[-1].name, phases[-1].step, phases[-1].after) == (*mark, first):
             first = phases.pop().first
-        if first == after and any((one.name, one.step) == mark for one in phases[-3:]):
-            continue  # back in a phase for nothing
+        if first == after and (mark in marks[number + 1 :] or any((one.name, one.step) == mark for one in phases)):
+            continue  # it came back, or comes again
         phases.append(Phase(mark.name, mark.step, first, after))
         if mark.name == "backward":
             phases += [Phase("recompute", mark.step, *one) for one in reruns if first <= one[0] < after]

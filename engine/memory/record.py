@@ -149,10 +149,12 @@ class _Followed:
 
     def __enter__(self) -> None:
         self.recording.places.around_backward = self._around_backward
+        if self.model is not None:
+            self.hooks = [self.model.register_forward_pre_hook(self._before_forward)]
         if self.optimizer is not None:
-            self.hooks = [
+            self.hooks += [
                 self.optimizer.register_step_pre_hook(lambda *_: self.recording.begin("optimizer step", self.step)),
-                self.optimizer.register_step_post_hook(lambda *_: self._after_step()),
+                self.optimizer.register_step_post_hook(lambda *_: self._after()),
             ]
 
     def __exit__(self, *raised: object) -> None:
@@ -170,18 +172,21 @@ class _Followed:
 
     @contextmanager
     def _around_backward(self, roots: Any) -> Iterator[None]:
-        before = self.recording.phase
         self.recording.look(self.sightings(), look_at_outputs("loss", roots))
         self.recording.begin("backward", self.step)
         try:
             yield
         finally:
-            self.recording.look(self.sightings())
-            self.recording.begin(*before)
+            self._after()
 
-    def _after_step(self) -> None:
+    def _after(self) -> None:
         self.recording.look(self.sightings())
         self.recording.begin("end of step", self.step)
+
+    def _before_forward(self, *_: Any) -> None:
+        """Another forward of the same step, as where gradients accumulate."""
+        if self.recording.phase.name == "end of step":
+            self.recording.begin("forward", self.step)
 
 
 def _device_of(model: nn.Module | None, inputs: dict[str, torch.Tensor]) -> str:

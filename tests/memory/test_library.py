@@ -60,6 +60,23 @@ def test_even_a_python_number_is_accounted_for():
     assert [row.name for row in rows(trace) if row.died < 0] == ["x.grad"]
 
 
+def test_accumulating_gradients_shows_every_forward_and_backward():
+    model, x = nn.Linear(8, 8), torch.randn(4, 8)
+
+    def step():
+        for _ in range(2):
+            model(x).sum().backward()
+
+    trace = record_memory(step, model, {"x": x})
+    names = [one.name for one in trace.phases if one.first < one.after]
+    assert names[:2] == ["forward", "backward"]
+    assert [name for name in names if name != "end of step"] == ["forward", "backward"] * 2
+    with pytest.raises(RuntimeError, match="of the step"):
+        record_memory(lambda: (_ for _ in ()).throw(RuntimeError("an error of the step")), model)
+    assert not model._forward_pre_hooks
+    assert not torch._C._autograd._profiler_enabled()
+
+
 class Leaky(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
