@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 import streamlit as st
 
@@ -143,5 +145,5 @@ def draw_against(trace: MemoryTrace, before: MemoryTrace | None) -> None:
 def _draw_table(table: pd.DataFrame, most: int = 430) -> None:
     numbers = [name for name in table.columns if table[name].dtype.kind == "i" and name != "step"]
     formats = {name: st.column_config.NumberColumn(name, format="localized") for name in numbers}
-    height = "content" if ROW_HEIGHT * (len(table) + 1) < most else most
+    height: int | Literal["content"] = "content" if ROW_HEIGHT * (len(table) + 1) < most else most
     st.dataframe(table, hide_index=True, width="stretch", height=height, column_config=COLUMNS | formats)
