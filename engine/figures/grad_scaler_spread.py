@@ -16,6 +16,8 @@ from engine.figures.units import format_count
 from engine.grad_scaler.results import Range, Spread
 
 HEIGHT, SWEEP_HEIGHT = 470, 300
+ROOM = 0.14
+"""Share of the width that is free on the right, for the word there."""
 BANDS = (("subnormal", "subnormal"), ("representable", "normal"))
 
 
@@ -24,7 +26,7 @@ def limits_of(spread: Spread, scale: float) -> tuple[int, int]:
     shift = math.log2(scale)
     low = min([*spread.exponents, *(e + shift for e in spread.exponents), -26])
     high = max([*spread.exponents, *(e + shift for e in spread.exponents), 16])
-    return math.floor(low) - 2, math.ceil(high) + 3
+    return math.floor(low) - 2, math.ceil(high + ROOM * (high - low)) + 1
 
 
 def spread_chart(spread: Spread, ranges: Sequence[Range], scale: float, theme: Theme) -> go.Figure:

@@ -48,7 +48,6 @@ def gap_chart(value: Value, exact: Fraction | None, theme: Theme) -> go.Figure:
         layout = BY_NAME[stored.dtype]
         here = 0 if layout.value(int(stored.bits, 16)) == gap[0] else 1
         _add_gap(figure, stored, gap, (place, here), theme)
-    figure.add_vline(x=0.5, line={"color": MUTED[theme], "dash": "dash", "width": 1})
     figure.update_xaxes(
         range=[-0.42, 1.42], tickvals=[0, 0.5, 1], ticktext=["below", "halfway", "above"], zeroline=False,
         gridcolor=grid_colour(theme),
@@ -84,6 +83,10 @@ def _add_gap(
         cliponaxis=False,
         hovertext=[f"{stored.dtype}: {word}" for word in words],
         hovertemplate="%{hovertext}<extra></extra>",
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[0.5], y=[stored.dtype], mode="markers", hoverinfo="skip",
+        marker={"symbol": "line-ns", "size": 14, "line": {"width": 1.5, "color": MUTED[theme]}},
     )  # fmt: skip
     figure.add_scatter(
         x=[place], y=[stored.dtype], mode="markers",

@@ -23,8 +23,8 @@ Value = Literal["inf", "-inf", "nan"]
 class Injection(msgspec.Struct, frozen=True):
     """In step `step` (from 1) the loss, or one element of that parameter's gradient, becomes `value`."""
 
-    step: Annotated[int, Meta(ge=1, le=MOST_STEPS)]
-    value: Value
+    step: Annotated[int, Meta(ge=1, le=MOST_STEPS)] = 1
+    value: Value = "inf"
     place: str = LOSS
 
     def __post_init__(self) -> None:

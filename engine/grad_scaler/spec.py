@@ -49,13 +49,13 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     limits: ClassVar[Limits] = Limits()
 
     model: ModelSpec | None = SMALL_MODEL
-    factor: Annotated[float, Meta(ge=-1e30, le=1e30, description="of the one weight: w.grad before scaling")] = 1.0
+    factor: Annotated[float, Meta(ge=-1e6, le=1e6, description="of the one weight: w.grad before scaling")] = 1.0
     autocast: Autocast = "float16"
     optimizer: OptimizerName = "SGD"
     lr: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.1
     steps: Annotated[int, Meta(ge=1, le=MOST_STEPS)] = 24
     enabled: bool = True
-    init_scale: Annotated[float, Meta(ge=2.0**-24, le=2.0**64)] = 65536.0
+    init_scale: Annotated[float, Meta(ge=2.0**-24, le=2.0**48)] = 65536.0
     growth_factor: Annotated[float, Meta(ge=1.0, le=65536.0)] = 2.0
     backoff_factor: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
     growth_interval: Annotated[
