@@ -93,6 +93,14 @@ def draw_ledger(
     old = _before(before)
     draw_key_numbers(key_numbers(trace, event), key_numbers(*old) if old is not None else None)
     draw_chosen(spec, trace, event, chosen)
+    _draw_tabs(spec, trace, event, old)
+    for note in trace.notes:
+        st.caption(note)
+    for warning in trace.warnings:
+        st.code(warning, language=None, wrap_lines=True)
+
+
+def _draw_tabs(spec: MemorySpec, trace: MemoryTrace, event: int, old: tuple[MemoryTrace, int] | None) -> None:
     blocks, groups, explanation = st.tabs(TABS, key="memory_ledger.tab", on_change="rerun")
     if blocks.open:
         with blocks:
@@ -103,10 +111,6 @@ def draw_ledger(
     if explanation.open:
         with explanation:
             st.markdown(HOW_TO_READ)
-    for note in trace.notes:
-        st.caption(note)
-    for warning in trace.warnings:
-        st.code(warning, language=None, wrap_lines=True)
 
 
 def _before(before: tuple[MemoryTrace, Moment, int] | None) -> tuple[MemoryTrace, int] | None:
