@@ -17,7 +17,7 @@ from pages.shared.pin import encode_spec
 FORECAST, COUNTS, TIMES = "policies.forecast", "main", "policies.times"
 FIRST_PAINT_S, COUNTS_S = 0.3, 0.5
 """How long the page waits for the forecast and then for the counts before it is drawn without them."""
-UNASKED_S = 8.0
+UNASKED_S = 4.0
 """Measurements that are estimated to take less begin by themselves."""
 OPERATION_S, FLOP_S = 2e-5, 1 / 2e10
 """Of one operation and one FLOP on one thread; for the estimate only."""
