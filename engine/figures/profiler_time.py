@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -68,12 +69,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
             width=0.92,
             marker={
                 "color": meaning(key).accent(theme),
-                "line": {
-                    "color": [
-                        TEXT[theme] if operations.rows[p] == selected else "rgba(127,127,127,.5)" for p in chosen
-                    ],
-                    "width": [2 if operations.rows[p] == selected else 0.5 for p in chosen],
-                },
+                "line": _outlines([operations.rows[place] == selected for place in chosen], theme),
             },
             text=[safe(names[operations.rows[p]].rpartition("::")[2]) if p in named else "" for p in chosen],
             textposition="inside",
@@ -91,6 +87,13 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     )
     look = {"uniformtext": {"mode": "hide", "minsize": 10}, "barmode": "overlay", "dragmode": "zoom"}
     return styled(figure, 96 + ROW_PIXELS * max(depth, 4), theme, **look)
+
+
+def _outlines(are_selected: list[bool], theme: Theme) -> dict[str, list[Any]]:
+    return {
+        "color": [TEXT[theme] if one else "rgba(127,127,127,.5)" for one in are_selected],
+        "width": [2 if one else 0.5 for one in are_selected],
+    }
 
 
 def _words(profiled: Profiled, names: list[str], place: int) -> str:

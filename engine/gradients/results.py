@@ -50,7 +50,7 @@ class Gradients(Result, frozen=True, kw_only=True):
     loss: float | None
     total_norm: float | None
     error: PyTorchSaid | None = None
-    stage: Literal["", "forward", "loss", "backward"] = ""
+    stage: Literal["", "forward", "loss", "backward", "optimizer step"] = ""
     warnings: tuple[str, ...] = ()
 
     def row(self, name: str) -> GradientRow | None:

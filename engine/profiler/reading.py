@@ -33,11 +33,7 @@ Note = Callable[[str, float], None]
 
 def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progress: Note) -> Profiled:
     """Rows, flows, tree and files of one profile; ValueError for one of more than MOST_EVENTS events."""
-    if (events := event_count(recorded)) > MOST_EVENTS:
-        raise ValueError(
-            f"This run makes {events:,} events, and PyTorch would take minutes to add them up; the limit is "
-            f"{MOST_EVENTS:,}. Profile fewer steps or layers, only the forward, or without with_stack."
-        )
+    _refuse_too_many(event_count(recorded))
     progress("key_averages()", 0.5)
     averages, row_of = _rows_of(recorded, spec.group_by_input_shape)
     progress("following every block", 0.7)
@@ -75,6 +71,14 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
         error=program.error,
         notes=tuple(program.notes),
     )
+
+
+def _refuse_too_many(events: int) -> None:
+    if events > MOST_EVENTS:
+        raise ValueError(
+            f"This run makes {events:,} events, and PyTorch would take minutes to add them up; the limit is "
+            f"{MOST_EVENTS:,}. Profile fewer steps or layers, only the forward, or without with_stack."
+        )
 
 
 def _device(spec: ProfileSpec) -> str:

@@ -46,7 +46,7 @@ def _start(spec: MemorySpec) -> list[str]:
 
 
 def _optimizer(spec: MemorySpec) -> list[str]:
-    if not _has_optimizer(spec):
+    if spec.optimizer == "none" or not _has_optimizer(spec):
         return []
     trained = "[parameter for parameter in model.parameters() if parameter.requires_grad]"
     return [f"optimizer = {call_text(spec.optimizer, trained, LR)}"]
