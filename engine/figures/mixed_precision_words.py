@@ -38,9 +38,15 @@ def memory_sentence(found: AutocastMap) -> str:
     held = change_words(plain.saved_bytes, under.saved_bytes)
     new = change_words(plain.beside_leaves_bytes, under.beside_leaves_bytes)
     peak = change_words(plain.peak_bytes, under.peak_bytes)
+    outside = found.outside_graph_bytes
+    rest = (
+        f" ({format_bytes(outside)} of the latter kept by checkpoints, outside the graph and the bars)"
+        if outside
+        else ""
+    )
     return (
-        f"Held for backward: **{held}**; of it new memory, beside weights and inputs, which live anyway: **{new}**; "
-        f"peak of the step: **{peak}**."
+        f"Held for backward: **{held}**; of it new memory, beside weights and inputs, which live anyway: **{new}**"
+        f"{rest}; peak of the step: **{peak}**."
     )
 
 

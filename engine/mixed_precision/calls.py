@@ -85,8 +85,9 @@ def _cast_by(seen: Sequence[Seen], known: frozenset[str]) -> tuple[CastBy | str,
     for one in seen:
         by = _who(one, known, nodes)
         found.append(by)
-        if by == "autocast" and not one.node:
-            nodes.add(one.next_number - 1)  # the node of this cast was made just before its kernel was called
+        if by == "autocast":
+            # The node of this cast was made just before its kernel was called, by a recomputation in backward too.
+            nodes.add(one.next_number - 1)
     return tuple(found)
 
 

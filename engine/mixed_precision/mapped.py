@@ -76,13 +76,14 @@ def _autocast(spec: AutocastSpec, cache_enabled: bool) -> Context:
 
 
 def leaves_by_storage(built: Built) -> Leaves:
-    """Weights, buffers and inputs of a model by the storage that holds them."""
+    """Weights, buffers and inputs of a model, the target of its loss among them, by the storage that holds them."""
     parameters, buffers = recorded.named_members(built.model)
     found: dict[int, tuple[str, TensorKind]] = {}
     groups: tuple[tuple[dict[str, torch.Tensor], TensorKind], ...] = (
         (parameters, "weight"),
         (buffers, "buffer"),
         (built.inputs, "input"),
+        ({} if built.target is None else {"target": built.target}, "input"),
     )
     for named, kind in groups:
         for name, tensor in named.items():
@@ -123,7 +124,7 @@ def _read_slots(run: Run, built: Built) -> None:
     """Before backward frees them."""
     assert run.loss is not None
     with without_modes():
-        _, ids = read_graph([("loss", run.loss), *run.outputs.items()], built.model, built.inputs)
+        _, ids = read_graph([("loss", run.loss)], built.model, built.inputs)
         run.slots = saved_slots(ids)
         ids.clear()
 

@@ -155,7 +155,9 @@ class LayerError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of one run: saved storages each once, those of no weight, buffer or input, and the allocator's peak."""
+    """Bytes of one run: storages still saved after forward and loss, each once, those of no weight, buffer or input
+    (the loss's target is one), and the allocator's peak.
+    """
 
     saved_bytes: int | None = None
     beside_leaves_bytes: int | None = None

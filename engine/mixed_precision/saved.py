@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,19 +80,35 @@ def _kept_twice(
     )
 
 
+class _Slot:
+    """Stands for one saved tensor; gone when its node lets go of it."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        # A saved result holds its node, which holds this slot: without detach they would keep each other alive.
+        self.tensor = tensor.detach()
+
+
 def measure_saved(forward: Callable[[], Any], leaves: Leaves) -> Held:
-    """What `forward` saves, by outer hooks as in engine/graph/held.py: all storages, and those of no leaf."""
-    held: dict[int, int] = {}
+    """What is still saved when `forward` has returned its loss: all storages, and those of no leaf.
 
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        held.update(recorded.storages_of(tensor))
-        return tensor
+    What was saved on a way that the loss does not reach (cut by detach or no_grad) is gone by then; what a checkpoint
+    keeps outside the graph is not.
+    """
+    slots: weakref.WeakSet[_Slot] = weakref.WeakSet()
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        outputs = forward()
+    def pack(tensor: torch.Tensor) -> _Slot:
+        slot = _Slot(tensor)
+        slots.add(slot)
+        return slot
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda slot: slot.tensor):
+        loss = forward()
+    held = {key: size for slot in slots for key, size in recorded.storages_of(slot.tensor)}
     found = Held(
         saved_bytes=sum(held.values()),
         beside_leaves_bytes=sum(size for key, size in held.items() if key not in leaves),
     )
-    del outputs
+    del loss
     return found

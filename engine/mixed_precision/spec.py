@@ -57,6 +57,11 @@ class AutocastMap(Result, frozen=True, kw_only=True):
     error_plain: PyTorchError | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def outside_graph_bytes(self) -> int:
+        """New bytes held of which no node of the loss's graph tells: what checkpoints keep to run their blocks again."""
+        return max(0, (self.held.beside_leaves_bytes or 0) - sum(one.saved_bytes for one in self.operations))
+
 
 def check_model(model: ModelSpec, kind: str) -> None:
     """ValueError when the model brings an autocast of its own."""

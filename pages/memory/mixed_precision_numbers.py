@@ -14,7 +14,10 @@ def map_numbers(found: AutocastMap, timing: AutocastTiming | None = None) -> tup
     """Bytes with and without, casts, copies kept twice, errors, and the time where it was measured."""
     casts = [cast for cast in found.casts if cast.by == "autocast"]
     output, gradient = worst(found.outputs), worst(found.gradients)
-    hooks = "`saved_tensors_hooks` around forward and loss: storages of no weight, buffer or input, each once"
+    hooks = (
+        "`saved_tensors_hooks` around forward and loss: what is still saved when the loss is there, in storages of no "
+        "weight, buffer, input or target, each once"
+    )
     asked = "`aten::_to_copy` under a dispatch mode, those autocast asked for"
     copies = f"{asked}; {format_bytes(sum(cast.bytes for cast in casts))} of copies"
     numbers = (

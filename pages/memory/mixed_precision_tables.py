@@ -97,6 +97,7 @@ def held_table(found: AutocastMap) -> pd.DataFrame:
             "run": list(runs),
             "held for backward": [held.saved_bytes for held in runs.values()],
             "of it new memory": [held.beside_leaves_bytes for held in runs.values()],
+            "of that outside the graph": [None, found.outside_graph_bytes, None],
             "peak of the step": [held.peak_bytes for held in runs.values()],
         }
     )

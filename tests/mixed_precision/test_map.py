@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 import torch
 from torch.nn import functional
 
 from engine import run
+from engine.figures.mixed_precision_words import memory_sentence
+from engine.figures.units import format_bytes
 from engine.graph.held import measure_held_bytes
 from engine.mixed_precision.calls import attribute
 from engine.mixed_precision.recorder import record_operations
@@ -97,11 +100,45 @@ def test_bytes_dtypes_errors_and_gradients_are_those_of_a_run_without_recording(
 def test_what_operations_save_adds_up_to_what_is_held(found, model):
     result = found[model]
     made = sum(operation.saved_bytes for operation in result.operations)
-    target = build(model).target
-    # The loss saves the target, which no operation of the run has made.
-    before = 0 if target is None else target.untyped_storage().nbytes()
-    assert result.held.beside_leaves_bytes == made + before
+    assert result.held.beside_leaves_bytes == made
+    assert result.outside_graph_bytes == 0
     assert not any(operation.saved_bytes for operation in result.operations if operation.phase == "backward")
+
+
+def test_checkpoints_keep_the_inputs_of_their_blocks_outside_the_graph():
+    model = ModelSpec(architecture=Mlp(layers=6, depth=6), checkpoint="each_block", batch=4)
+    result = mapped(model)
+    kept = []
+    built = build(model)
+    for block in built.model.blocks:
+        block.register_forward_pre_hook(lambda module, args: kept.append(args[0]))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        built.loss(built.forward())
+    inputs = {one.data_ptr(): one.untyped_storage().nbytes() for one in kept[:6]}
+    for tensor in built.inputs.values():
+        inputs.pop(tensor.data_ptr(), None)
+    made = sum(operation.saved_bytes for operation in result.operations)
+    assert result.outside_graph_bytes == result.held.beside_leaves_bytes - made
+    assert 0 < result.outside_graph_bytes == sum(inputs.values())
+    assert f"({format_bytes(result.outside_graph_bytes)} of the latter kept by checkpoints" in memory_sentence(result)
+
+
+@pytest.mark.parametrize("changes", [{"grad_mode": "detach"}, {"grad_mode": "no_grad", "grad_mode_block": 1}])
+def test_what_the_loss_does_not_reach_is_not_held(changes):
+    result = mapped(ModelSpec(architecture=Mlp(layers=3, depth=3), **changes))
+    made = sum(operation.saved_bytes for operation in result.operations)
+    assert result.held.beside_leaves_bytes == made
+    assert (made == 0) == (changes["grad_mode"] == "detach")
+
+
+def test_a_reentrant_checkpoint_undoes_the_casts_of_its_recomputation(found):
+    model = ModelSpec(architecture=Mlp(layers=3, depth=3), checkpoint="each_block", input_requires_grad=True)
+    by = []
+    for reentrant in (False, True):
+        casts = mapped(msgspec.structs.replace(model, use_reentrant=reentrant)).casts
+        by.append(sorted(cast.by for cast in casts if cast.by.startswith("backward")))
+    assert by[0] == by[1]
+    assert set(by[1]) == {"backward of autocast"}
 
 
 def test_every_operation_but_a_cast_has_its_partner_in_the_plain_run(found):
