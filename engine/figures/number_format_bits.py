@@ -57,7 +57,10 @@ def bits_html(value: Value, theme: Theme) -> str:
         for place, name in enumerate(FIELDS)
     )
     head = f'<th colspan="2" style="text-align:left;font-weight:400;border:0">{legend}</th>'
-    head += "".join(f'<th style="text-align:right;border:0;font-weight:400">{word}</th>' for word in ("value", ""))
+    head += "".join(
+        f'<th style="text-align:right;border:0;font-weight:400">{word}</th>'
+        for word in ("value", "against the number as typed")
+    )
     return (
         f'<div style="overflow-x:auto"><table style="border-collapse:collapse;width:100%;font-size:.86rem;'
         f'color:{TEXT[theme]};font-variant-numeric:tabular-nums"><tr>{head}</tr>{rows}</table></div>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import torch
@@ -38,7 +39,15 @@ def add_repeatedly(spec: RunningSumSpec, progress: ProgressSink) -> RunningSums:
         progress(f"adding in {name}", place / len(SUMMED))
         runs.append(_run(name, start.value, addend.value, spec.count))
     exact = (start.exact or Fraction(0)) + spec.count * (addend.exact or Fraction(0))
-    return RunningSums(runs=tuple(runs), exact_total=float(exact))
+    return RunningSums(runs=tuple(runs), exact_total=as_float(exact))
+
+
+def as_float(exact: Fraction) -> float:
+    """The nearest float64; inf with its sign beyond the largest."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _run(name: str, start: float, addend: float, count: int) -> Running:
@@ -60,7 +69,7 @@ def _run(name: str, start: float, addend: float, count: int) -> Running:
             totals.append(float(total))
     rest = [number for number in sorted(shown) if number > counts[-1]]
     counts, totals = counts + rest, totals + [float(total)] * len(rest)
-    summed, _ = attempt(lambda: float(second.repeat(count).sum().double()) + start)
+    summed, _ = attempt(lambda: float(torch.cat([first.reshape(1), second.repeat(count)]).sum().double()))
     return Running(
         dtype=name,
         counts=tuple(counts),

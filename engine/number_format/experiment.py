@@ -113,17 +113,17 @@ def _is_beyond(layout: Format, value: float) -> bool:
 
 
 def _rounding(typed: Typed, layout: Format, bits: int) -> Rounding:
-    """Which exact rule gives torch's bits: nearest even of the float64, or of its float32."""
-    if layout.special(bits) != "finite" or not math.isfinite(typed.value):
+    """Which exact rule gives torch's bits: nearest even of the number as typed, of its float64, or of its float32."""
+    if layout.special(bits) != "finite" or typed.exact is None:
         return "not finite"
-    source = Fraction(typed.value)
-    if layout.value(bits) == source:
+    if layout.value(bits) == typed.exact:
         return "exact"
-    exactly = nearest(layout, source)
-    if exactly == bits:
+    if nearest(layout, typed.exact) == bits:
         return "nearest even"
-    if exactly is None:
+    if not math.isfinite(typed.value) or nearest(layout, Fraction(typed.value)) is None:
         return "beyond the largest"
+    if nearest(layout, Fraction(typed.value)) == bits:
+        return "by way of float64"
     through = float(torch.tensor(typed.value, dtype=torch.float64).float())
     if math.isfinite(through) and nearest(layout, Fraction(through)) == bits:
         return "by way of float32"

@@ -137,8 +137,8 @@ def nearest(layout: Format, exact: Fraction) -> int | None:
     """
     negative = exact < 0 and bool(layout.sign_bits)
     low, high, magnitude = 0, layout.largest_bits, abs(exact)
-    halfway = layout.largest + _last_spacing(layout) / 2
-    if magnitude > halfway or (magnitude == halfway and layout.largest_bits % 2):
+    halfway = layout.largest + _next_spacing(layout) / 2
+    if magnitude > halfway or (magnitude == halfway and (layout.largest_bits % 2 or layout.kind == "powers")):
         return None
     while low < high:
         middle = (low + high + 1) // 2
@@ -151,5 +151,7 @@ def nearest(layout: Format, exact: Fraction) -> int | None:
     return low | sign
 
 
-def _last_spacing(layout: Format) -> Fraction:
-    return layout.largest - layout.value(layout.largest_bits - 1)
+def _next_spacing(layout: Format) -> Fraction:
+    """From the largest number to the next there would be; between powers of two the gap doubles each time."""
+    below = layout.largest - layout.value(layout.largest_bits - 1)
+    return 2 * below if layout.kind == "powers" else below

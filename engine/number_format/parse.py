@@ -9,14 +9,11 @@ from fractions import Fraction
 import msgspec
 
 from engine.expression.language import ExpressionError, constant_of, parse_expression
+from engine.number_format.exact import LARGEST_EXPONENT, exact_value
 
 MOST_VALUES = 6
 LONGEST_TEXT = 60
-LARGEST_EXPONENT = 1100
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.IGNORECASE | re.ASCII)
-_QUOTIENT = re.compile(r"([+-]?\d{1,30})\s*/\s*(\d{1,30})", re.ASCII)
-_POWER = re.compile(r"([+-]?)2\*\*(-?\d{1,4})", re.ASCII)
-_HEX = re.compile(r"[+-]?0x([0-9a-f]*\.?[0-9a-f]+|[0-9a-f]+\.)(p[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(r"([+-]?)\s*(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -39,30 +36,16 @@ def parse_values(text: str) -> tuple[Typed, ...]:
 
 
 def parse_value(text: str) -> Typed:
-    """One number: decimal, quotient, hexadecimal float, inf, nan, or arithmetic of plain numbers."""
+    """One number: decimal, quotient, power, hexadecimal float and arithmetic of them, exactly; inf and nan."""
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"A number has at most {LONGEST_TEXT} characters; received {len(text)}. Shorten it.")
-    exact = _exact(text)
+    if found := _SPECIAL.fullmatch(text):
+        return Typed(text, None, float(found[1] + found[2]))
+    exact = exact_value(text)
     if exact is not None:
         return Typed(text, exact, _float(exact, text))
     value = _computed(text)
     return Typed(text, Fraction(value) if math.isfinite(value) else None, value)
-
-
-def _exact(text: str) -> Fraction | None:
-    if _DECIMAL.fullmatch(text):
-        return Fraction(text)
-    if found := _QUOTIENT.fullmatch(text):
-        return None if int(found[2]) == 0 else Fraction(int(found[1]), int(found[2]))
-    if (found := _POWER.fullmatch(text)) and abs(int(found[2])) <= LARGEST_EXPONENT:
-        magnitude = Fraction(2) ** int(found[2])
-        return -magnitude if found[1] == "-" else magnitude
-    if _HEX.fullmatch(text):
-        try:
-            return Fraction(float.fromhex(text))
-        except OverflowError:
-            raise ValueError(f"{text!r} is beyond float64. Write a smaller number, or inf.") from None
-    return None
 
 
 def _float(exact: Fraction, text: str) -> float:
@@ -81,6 +64,7 @@ def _computed(text: str) -> float:
         value = None
     if value is None:
         raise ValueError(
-            f"{text[:40]!r} is not a number here. Write 0.1, 1/3, 0x1.8p-3, 2**-24, (1 + 2**-11) * 3, inf or nan."
+            f"{text[:40]!r} is not a number here. Write 0.1, 1/3, 0x1.8p-3, 2**-24, (1 + 2**-11) * 3, inf or nan; "
+            f"exponents reach from -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}."
         )
     return float(value)

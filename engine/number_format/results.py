@@ -10,7 +10,9 @@ from engine.pytorch_said import PyTorchSaid
 from engine.runner.contract import Result
 
 Outcome = Literal["zero", "subnormal", "normal", "saturated", "inf", "nan", "sign lost", "no zero"]
-Rounding = Literal["exact", "nearest even", "by way of float32", "beyond the largest", "other", "not finite"]
+Rounding = Literal[
+    "exact", "nearest even", "by way of float64", "by way of float32", "beyond the largest", "other", "not finite"
+]  # fmt: skip
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +38,8 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
     `bits` are those of the element, hexadecimal. `below` and `above` are the neighbours (None: none, or not finite),
     `spacing` the distance to the one further from 0, `relative_error` against the number as typed. `rounding` says
-    which of the exact rules gives these bits. `scaled_back` is `(value * scale).to(dtype) / scale` in float32.
+    which of the exact rules gives these bits: `exact` is the number as typed itself.
+    `scaled_back` is `(value * scale).to(dtype) / scale` in float32.
     """
 
     dtype: str
@@ -82,7 +85,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     """A sum that grows by one addend at a time: totals at `counts`, and from which addition on it stands still.
 
     `stops_at` is the first addition that changed nothing (None: every one did), `total` the last value, `torch_sum`
-    what `torch.sum` gives for the same addends.
+    what `torch.cat([start, addends]).sum()` gives in the same dtype.
     """
 
     dtype: str
@@ -98,7 +101,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunningSums(Result, frozen=True, kw_only=True):
-    """The same running sum in several dtypes, and the exact one of the number as typed."""
+    """The same running sum in several dtypes, and the exact one of the numbers as typed, inf beyond float64."""
 
     runs: tuple[Running, ...]
     exact_total: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -67,9 +68,10 @@ class RunningSumSpec(Spec[RunningSums], frozen=True, kw_only=True):
         for name in ("addend", "start"):
             text = getattr(self, name)
             _checked_text(f"RunningSumSpec.{name}", text)
-            if parse_value(text.strip()).exact is None:
+            if not math.isfinite(parse_value(text.strip()).value):
                 raise ValueError(
-                    f"RunningSumSpec.{name} must be a finite number; received {text[:40]!r}. Write as in 0.1 or 2048."
+                    f"RunningSumSpec.{name} must be a finite number of float64, at most 1.8e308; "
+                    f"received {text[:40]!r}. Write as in 0.1 or 2048."
                 )
 
     @property

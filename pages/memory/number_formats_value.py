@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from engine.figures.number_format_bits import bits_html
+from engine.figures.number_format_bits import bits_html, error_text
 from engine.figures.number_format_charts import gap_chart, ranges_chart
 from engine.figures.number_format_words import (
     LIMIT_COLUMNS,
@@ -32,7 +32,7 @@ HOW_TO_READ = (
     "A number is sign × 1.mantissa × 2^(exponent − bias); exponent bits decide how far a format reaches, mantissa bits "
     "how many digits it keeps. With all exponent bits 0 the leading 1 becomes 0: *subnormal* numbers, evenly spaced "
     "down to 0, with fewer and fewer digits. Conversion rounds to the nearest number, a tie to the one whose last bit "
-    "is 0 (`rounding` is checked in exact fractions). torch converts float64 to float16 and to float8 *by way of "
+    "is 0 (`rounding` is checked in exact fractions against the number as typed: `exact` is that number itself). torch converts float64 to float16 and to float8 *by way of "
     "float32*, which rounds twice and in rare cases ends one number off. What lies beyond the largest number becomes "
     "inf, nan, or the largest number, depending on the format."
 )
@@ -43,7 +43,7 @@ def draw_value(spec: NumberFormatSpec, found: Formats, before: Formats | None) -
     place = _choose(found)
     value, typed = found.values[place], spec.typed[place]
     st.html(bits_html(value, shown_theme()))
-    draw_key_numbers(numbers_of(value), None if before is None else numbers_of(before.values[0]))
+    draw_key_numbers(numbers_of(value), _numbers_before(value, before))
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Between which two numbers does it lie?**")
@@ -68,6 +68,17 @@ def _choose(found: Formats) -> int:
     return texts.index(chosen) if chosen in texts else 0
 
 
+def _numbers_before(value: Value, before: Formats | None) -> tuple[KeyNumber, ...] | None:
+    """Those of the same number in pinned A, or of its only one where each has one; else says that A has none."""
+    if before is None:
+        return None
+    same = next((one for one in before.values if one.text == value.text), None)
+    if same is None and len(before.values) > 1:
+        st.caption(f"A holds {', '.join(f'`{one.text}`' for one in before.values)}, not `{value.text}`: no difference.")
+        return None
+    return numbers_of(before.values[0] if same is None else same)
+
+
 def numbers_of(value: Value) -> tuple[KeyNumber, ...]:
     """How far each of five formats is off, relative to the number as typed."""
     stored = {one.dtype: one for one in value.stored}
@@ -78,7 +89,7 @@ def numbers_of(value: Value) -> tuple[KeyNumber, ...]:
             stored[name].relative_error,
             "",
             read_from,
-            stored[name].outcome,
+            error_text(stored[name]),
         )
         for name in MEASURED
         if name in stored

@@ -11,6 +11,7 @@ from engine.figures.units import (
     MINUS,
     format_bytes,
     format_count,
+    format_digits,
     format_exact_bytes,
     format_significant,
     format_time,
@@ -36,6 +37,8 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "count": lambda value: format_count(int(value)),
     "s": format_time,
     "%": lambda share: f"{share:.0%}",
+    "share": lambda share: f"{format_significant(100 * share)} %",
+    "exact": format_digits,
     "": format_significant,
 }
 

@@ -15,6 +15,7 @@ from engine.number_format.experiment import INTEGERS, bits_of
 from engine.number_format.formats import BY_NAME, FORMATS, nearest, neighbours
 from engine.number_format.parse import parse_value, parse_values
 from engine.number_format.spec import NumberFormatSpec, RunningSumSpec
+from pages.memory.number_formats_sums import headline
 
 NAMES = [one.name for one in FORMATS]
 WRONG_EPS = {"float8_e5m2fnuz": 0.125}
@@ -144,6 +145,15 @@ def test_a_running_sum_stops_where_half_a_spacing_is_more_than_the_addend():
     assert (half.total, half.stops_at) == (float(total), stops)
     assert np.spacing(np.float16(half.total)) / 2 > addend
     assert half.torch_sum == pytest.approx(300, abs=0.25)
+    for start, addend, count in (("2048", "1", 5), ("60000", "1000", 20), ("-1e39", "1e39", 1), ("1", "0.5", 9)):
+        for one in run(RunningSumSpec(start=start, addend=addend, count=count), inline=True).runs:
+            dtype = getattr(torch, one.dtype)
+            ends = [torch.tensor([float(text)], dtype=torch.float64).to(dtype) for text in (start, addend)]
+            if one.emulated:
+                assert one.torch_sum is None
+                continue
+            summed = torch.cat([ends[0], *[ends[1]] * count]).sum().double().item()
+            assert one.torch_sum == pytest.approx(summed, nan_ok=True, abs=0)
     assert found["bfloat16"].total == 32.0
     assert found["float8_e4m3fn"].emulated
     assert not half.emulated
@@ -151,7 +161,38 @@ def test_a_running_sum_stops_where_half_a_spacing_is_more_than_the_addend():
     assert found["float32"].stops_at is None
 
 
+def test_a_total_beyond_float64_is_told():
+    spec = RunningSumSpec(addend="1e308", count=100)
+    found = run(spec, inline=True)
+    assert found.exact_total == math.inf
+    assert "beyond float64" in headline(found)
+    assert run(RunningSumSpec(addend="-1e308", start="-1e308", count=9), inline=True).exact_total == -math.inf
+
+
+def test_powers_of_two_saturate_from_halfway_to_the_next():
+    for text, outcome in (("2.3e38", "normal"), ("2**127*1.4999", "normal"), ("2**127 * 1.5", "nan"), ("inf", "nan")):
+        assert stored(text, "float8_e8m0fnu").outcome == outcome
+    assert nearest(BY_NAME["float8_e8m0fnu"], 3 * Fraction(2) ** 126) is None
+
+
+def test_what_float64_cannot_hold_is_not_called_exact():
+    for text in ("1e-1000", "2**-1200", "0x1p-1080", "0x1.00000000000001p0", "1+2**-60"):
+        for name in ("float64", "float32"):
+            one = stored(text, name)
+            assert one.rounding == "nearest even"
+            assert one.relative_error > 0
+    assert stored("1+2**-11+2**-70", "float16").rounding == "by way of float64"
+
+
 def test_numbers_are_read_exactly():
+    assert parse_value("2**-1200").exact == Fraction(1, 1 << 1200)
+    assert parse_value("0x1.00000000000001p0").exact == 1 + Fraction(1, 1 << 56)
+    assert parse_value("2**127*1.5").exact == parse_value("3*2**126").exact == 3 << 126
+    assert parse_value("-2**2").exact == -4
+    assert parse_value("2**-(1+2)/.5").exact == Fraction(1, 4)
+    assert parse_value("1/0").value == math.inf
+    assert [parse_value(text).value for text in ("INF", "-Infinity", "+inf")] == [math.inf, -math.inf, math.inf]
+    assert math.isnan(parse_value("NaN").value)
     assert parse_value("0.1").exact == Fraction(1, 10)
     assert parse_value("1/3").exact == Fraction(1, 3)
     assert parse_value("0x1.8p-3").value == 0.1875
@@ -162,9 +203,22 @@ def test_numbers_are_read_exactly():
     assert parse_value("1e400").value == math.inf
     assert math.copysign(1, parse_value("-0.0").value) == -1
     assert [one.text for one in parse_values("1, 2,")] == ["1", "2"]
-    for wrong in ("", " , ", "1,2,3,4,5,6,7", "x", "__import__('os')", "1" * 61, "<b>", "relu(1)", "2**9999", "0x"):
-        with pytest.raises(ValueError, match=r"number|characters"):
+    for wrong in (
+        "",
+        " , ",
+        "1,2,3,4,5,6,7",
+        "x",
+        "__import__('os')",
+        "1" * 61,
+        "<b>",
+        "relu(1)",
+        "2**9999",
+        "0x",
+        "1e99999",
+        "9**9**9",
+    ):
+        with pytest.raises(ValueError, match=r"number|characters|power"):
             parse_values(wrong)
-    for wrong in ({"addend": "inf"}, {"start": "nan"}, {"addend": "x"}):
+    for wrong in ({"addend": "inf"}, {"start": "nan"}, {"addend": "1e400"}, {"addend": "x"}):
         with pytest.raises(ValueError, match="number"):
             RunningSumSpec(**wrong)
