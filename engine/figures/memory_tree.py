@@ -46,9 +46,9 @@ def memory_tree(trace: MemoryTrace, event: int, levels: str) -> Group:
     """The tree of what is alive after `event`; its bytes are all live bytes."""
     outer, inner = LEVELS[levels]
     alive = trace.blocks.alive_at(event).tolist()
-    first, second = _labels(trace, alive, outer), _labels(trace, alive, inner)
+    first, second = _labels(trace, event, alive, outer), _labels(trace, event, alive, inner)
     single = set(alive[:LEAVES])
-    sizes, categories = trace.blocks.sizes, trace.blocks.category.values()
+    sizes, categories = trace.blocks.sizes, group_labels(trace.blocks, event, "category")
     names = trace.blocks.name.values()
     below: dict[str, dict[str, list[Leaf]]] = {}
     rest: dict[tuple[str, str, str], list[int]] = {}
@@ -81,9 +81,9 @@ def _leaves(label: str, leaves: Sequence[Leaf]) -> Group:
     return Group(label, sum(one.bytes for one in ordered), (), ordered)
 
 
-def _labels(trace: MemoryTrace, alive: Sequence[int], grouping: Grouping) -> dict[int, str]:
+def _labels(trace: MemoryTrace, event: int, alive: Sequence[int], grouping: Grouping) -> dict[int, str]:
     """The group of each live block; few enough to be told apart."""
-    every = group_labels(trace.blocks, grouping)
+    every = group_labels(trace.blocks, event, grouping)
     labels = {index: every[index] for index in alive}
     if grouping == "category":
         return {index: meaning(label).label for index, label in labels.items()}

@@ -28,7 +28,7 @@ def memory_treemap(
 ) -> str:
     """The picture; block `selected` has a thick edge. Nothing alive is said in words."""
     tree = memory_tree(trace, event, levels)
-    drawing = _Drawing(trace, theme, selected, tree.bytes)
+    drawing = _Drawing(trace, event, theme, selected, tree.bytes)
     present = {leaf.category for outer in tree.groups for inner in outer.groups for leaf in inner.leaves}
     body, _, _ = category_legend(present, 2, 16, theme)
     if tree.bytes:
@@ -56,8 +56,9 @@ def wrapped(label: str, width: float, height: float) -> list[str]:
 class _Drawing:
     """Groups and blocks as SVG, each rectangle inside of the one around it."""
 
-    def __init__(self, trace: MemoryTrace, theme: Theme, selected: int, total: int) -> None:
+    def __init__(self, trace: MemoryTrace, event: int, theme: Theme, selected: int, total: int) -> None:
         self.trace, self.theme, self.selected, self.total = trace, theme, selected, total
+        self.event = event
         self.last: list[str] = []
         """Drawn over all others: the edge of the selected block."""
 
@@ -132,7 +133,7 @@ class _Drawing:
         if leaf.index == self.selected:
             edge = f' stroke="{TEXT[self.theme]}" stroke-width="2.6" pointer-events="none"'
             self.last.append(box(place.x + 1, place.y + 1, place.width - 2, place.height - 2, "none", edge))
-        words = block_words(self.trace, leaf.index) + f"\n{leaf.bytes / self.total:.1%} of what is alive"
+        words = block_words(self.trace, leaf.index, self.event) + f"\n{leaf.bytes / self.total:.1%} of what is alive"
         return speaking(words, "".join(parts), f' class="block" data-block="{leaf.index}"')
 
     def _told(self, group: Group) -> str:

@@ -36,12 +36,22 @@ def layout_words(held: Held) -> str:
     return f"{format_shape(held.shape)} {held.dtype}"
 
 
-def block_words(trace: MemoryTrace, index: int) -> str:
+def counts_words(held: Held, event: int | None = None) -> str:
+    """The category it counts as after `event`; without one, what it counts as over its life."""
+    if event is not None:
+        return category_words(held.category_at(event))
+    words = category_words(held.category)
+    if held.afterwards is None:
+        return words
+    return f"{words}, from event {format_count(held.released)} on {category_words(held.afterwards)}"
+
+
+def block_words(trace: MemoryTrace, index: int, event: int | None = None) -> str:
     """Everything about a block in a few lines, for hovering."""
     held = trace.blocks[index]
     lines = [
         f"{shorten(held.name, 80) or 'no name'}",
-        f"{format_bytes(held.bytes)} ({format_exact_bytes(held.bytes)}), {category_words(held.category)}",
+        f"{format_bytes(held.bytes)} ({format_exact_bytes(held.bytes)}), {counts_words(held, event)}",
         layout_words(held),
         f"made by {held.operation or 'an operation nobody saw'}" + (f" in {held.module}" if held.module else ""),
         shorten(source_words(held), 90),
@@ -59,13 +69,18 @@ def life_words(trace: MemoryTrace, held: Held) -> str:
     return f"{born}, gone in {went} (event {format_count(held.died)})"
 
 
-def keeps_words(spec: MemorySpec, trace: MemoryTrace, held: Held) -> str:
-    """One sentence: what keeps the block alive, until when, and what would free it."""
+def keeps_words(spec: MemorySpec, trace: MemoryTrace, held: Held, event: int) -> str:
+    """One sentence: what keeps the block alive after `event`, until when, and what would free it."""
+    until = "to the end of the run" if held.died < 0 else f"until {phase_words(phase_at(trace, held.died))}"
+    if held.category_at(event) != held.category:
+        keeper = "its saved slots are freed; " + (
+            "the loop's own variable keeps it" if held.category_at(event) == "output" else "something else refers to it"
+        )
+        return f"{keeper.capitalize()} {until}; {_remedy(spec, held, held.category_at(event))}."
     holders = ", ".join(f"`{shorten(one, 60)}`" for one in held.holders[:HOLDERS_TOLD])
     if len(held.holders) > HOLDERS_TOLD:
         holders += f" and {len(held.holders) - HOLDERS_TOLD} more"
-    until = "to the end of the run" if held.died < 0 else f"until {phase_words(phase_at(trace, held.died))}"
-    return f"{_keeper(held, holders)} {until}; {_remedy(spec, held)}."
+    return f"{_keeper(held, holders)} {until}; {_remedy(spec, held, held.category)}."
 
 
 def _keeper(held: Held, holders: str) -> str:
@@ -77,7 +92,7 @@ def _keeper(held: Held, holders: str) -> str:
     return f"Kept by {holders}"
 
 
-def _remedy(spec: MemorySpec, held: Held) -> str:
+def _remedy(spec: MemorySpec, held: Held, category: Category) -> str:
     remedies: dict[Category, str] = {
         "parameter": "no toggle frees a parameter: a smaller model or `dtype` bfloat16 makes it smaller",
         "buffer": "a buffer lives as long as its module",
@@ -89,7 +104,7 @@ def _remedy(spec: MemorySpec, held: Held) -> str:
         "optimizer_state": f"it lives as long as {spec.optimizer}: `optimizer` SGD keeps no state",
         "temporary": "it goes with the last reference, no toggle is needed",
     }
-    return remedies[held.category]
+    return remedies[category]
 
 
 def _saved_remedy(spec: MemorySpec, held: Held) -> str:
@@ -99,9 +114,16 @@ def _saved_remedy(spec: MemorySpec, held: Held) -> str:
         return "backward would free it, `retain_graph` forbids it"
     if not spec.backward:
         return "`backward` would free it, `no_grad` would never save it"
-    if spec.model.checkpoint == "off":
-        return "backward frees it; `checkpoint` would drop it and compute it again, `no_grad` would never save it"
-    return "backward frees it; what is left of a checkpointed block is what the block was given"
+    if any("random number state" in one or one.endswith("fwd_cpu_state") for one in held.holders):
+        return "backward frees it; `preserve_rng_state` off would not save it"
+    if any(one.startswith("checkpoint input") for one in held.holders):
+        return "backward frees it; a checkpoint has to keep what its block was given"
+    if spec.model.checkpoint == "off" and held.module.startswith("blocks."):
+        return (
+            "backward frees it; `checkpoint` of its block would compute it again, unless it is what the next block is "
+            "given"
+        )
+    return "backward frees it; `no_grad` would never save it"
 
 
 def _kept_remedy(spec: MemorySpec, held: Held) -> str:

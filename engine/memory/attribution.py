@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.graph.recording import NOWHERE, Place
-from engine.memory.blocks import CATEGORIES, Category, Held, pack_blocks
+from engine.memory.blocks import PRECEDENCE, Category, Held, pack_blocks
 from engine.memory.events import LOOK, PHASE, Event, Events
-from engine.memory.looks import Look, Sighting
+from engine.memory.looks import Freed, Look, Sighting
 from engine.memory.phases import PhaseMark, phases_of, reruns_of
 from engine.memory.places import MarkPlaces
 from engine.memory.spec import MemoryTrace
 from engine.runner.contract import Array
 
 EARLIER = "allocated before the recording"
-_RANK = {category: rank for rank, category in enumerate(CATEGORIES)}
+_RANK = {category: rank for rank, category in enumerate(PRECEDENCE)}
 
 
 @dataclass(slots=True)
@@ -34,11 +34,19 @@ class _Block:
     is_result: bool = False
     """Named after the node that made it, rather than after one that read it."""
     holders: dict[str, None] = field(default_factory=dict)
+    is_saved: bool = False
+    """Some node had it saved when the graphs were last looked at."""
+    released: int = -1
+    afterwards: Category | None = None
 
     def note(self, one: Sighting) -> None:
         self.holders[one.holder] = None
         if one.category is None:
             return
+        if one.category == "saved":
+            self.is_saved, self.released, self.afterwards = True, -1, None
+        elif one.category == "output" and self.released >= 0:
+            self.afterwards = "output"
         better = _RANK[one.category] < _RANK[self.category]
         if better or (one.category == self.category == "saved" and _is_result(one) and not self.is_result):
             self.is_result = _is_result(one)
@@ -84,9 +92,20 @@ class _Reading:
         block.died = len(self.events)
 
     def _look(self, look: Look) -> None:
+        if look.freed is not None:
+            self._release(look, look.freed)
         for one in look:
             if (block := self.alive.get(one.address)) is not None:
                 block.note(one)
+
+    def _release(self, look: Look, freed: Freed) -> None:
+        """Blocks that no node looked at has saved any more count otherwise from the last event on."""
+        still = {one.address for one in look if one.category == "saved"}
+        for address in self.alive.keys() - still if freed == "all" else freed - still:
+            block = self.alive.get(address)
+            if block is not None and block.is_saved:
+                block.is_saved, block.released = False, max(len(self.events) - 1, block.born)
+                block.afterwards = "temporary"
 
 
 def trace_of(
@@ -163,6 +182,7 @@ def _held(block: _Block, found: Events, marked: MarkPlaces) -> Held:
         operation,
         source,
         tuple(block.holders),
+        *((block.afterwards, block.released) if block.category == "saved" else (None, -1)),
     )
 
 

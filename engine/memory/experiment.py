@@ -117,7 +117,7 @@ class _Training:
             self._update(number)
         self.recording.begin("end of step", number)
         self._let_go()
-        self.recording.look(self._everything(), self._kept())
+        self.recording.look(self._everything(), self._kept(), freed="all")
 
     def _forward(self, number: int) -> None:
         self.recording.begin("forward", number)
@@ -127,15 +127,15 @@ class _Training:
         if self.error is None:
             with self._stage("loss"):
                 self.loss = self.built.loss(self.outputs)
-        found = {"output": self.outputs} if self.loss is None else {"loss": self.loss, "output": self.outputs}
-        self.recording.look(*(look_at_outputs(name, value) for name, value in found.items()), self._everything())
+        self.recording.look(*self._graphs(), self._everything())
 
     def _backward(self, number: int) -> None:
         self.recording.begin("backward", number)
         with self._stage("backward"):
             assert self.loss is not None
             self.loss.backward(retain_graph=self.spec.retain_graph)  # type: ignore[no-untyped-call]
-        self.recording.look(self._everything())
+        earlier = look_at_kept("losses", self.losses)
+        self.recording.look(*self._graphs(), earlier, self._everything(), freed="all")
 
     def _update(self, number: int) -> None:
         if self.optimizer is not None:
@@ -161,6 +161,11 @@ class _Training:
     def _inputs(self) -> Iterator[Sighting]:
         yield from look_at("input", self.built.inputs.items())
         yield from look_at("input", [("target", self.built.target)])
+
+    def _graphs(self) -> list[Iterator[Sighting]]:
+        """Loss and outputs of this step, and what is saved behind them."""
+        found = {"output": self.outputs} if self.loss is None else {"loss": self.loss, "output": self.outputs}
+        return [look_at_outputs(name, value) for name, value in found.items()]
 
     def _everything(self) -> Iterator[Sighting]:
         """All that lives between steps, by the names of a training script."""

@@ -101,7 +101,7 @@ def bytes_at(trace: MemoryTrace, event: int) -> dict[Category, int]:
     blocks = trace.blocks
     alive = blocks.alive_at(event)
     sums = np.zeros(len(CATEGORIES), np.int64)
-    np.add.at(sums, blocks.categories[alive], blocks.sizes[alive])
+    np.add.at(sums, blocks.categories_at(event)[alive], blocks.sizes[alive])
     return dict(zip(CATEGORIES, sums.tolist(), strict=True))
 
 
@@ -136,10 +136,10 @@ def growth(trace: MemoryTrace) -> tuple[Growth, ...]:
     return tuple(found)
 
 
-def group_labels(blocks: Blocks, grouping: Grouping) -> list[str]:
-    """The name of the group that each block is in."""
+def group_labels(blocks: Blocks, event: int, grouping: Grouping) -> list[str]:
+    """The name of the group that each block is in after `event`."""
     if grouping == "category":
-        return [str(category) for category in blocks.category.values()]
+        return [CATEGORIES[place] for place in blocks.categories_at(event).tolist()]
     if grouping == "module":
         return [name or NO_MODULE for name in blocks.module.values()]
     if grouping == "operation":
@@ -149,7 +149,7 @@ def group_labels(blocks: Blocks, grouping: Grouping) -> list[str]:
 
 def bytes_by(trace: MemoryTrace, event: int, grouping: Grouping) -> dict[str, int]:
     """Live bytes after `event` by group, most first."""
-    labels = group_labels(trace.blocks, grouping)
+    labels = group_labels(trace.blocks, event, grouping)
     found: dict[str, int] = {}
     for index in trace.blocks.alive_at(event).tolist():
         found[labels[index]] = found.get(labels[index], 0) + int(trace.blocks.sizes[index])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import nn
@@ -29,7 +29,20 @@ class Sighting(NamedTuple):
     """Path of the module it belongs to; None where that is where its block was allocated."""
 
 
-Look = list[Sighting]
+Freed = Literal["all"] | frozenset[int]
+"""Addresses at which nothing is saved any more unless a look says so: any, or those that a backward has just read."""
+
+
+class Look(list[Sighting]):
+    """What lay where at one moment; `freed` where the look tells what graphs let go of."""
+
+    def __init__(self, sightings: Iterable[Sighting], freed: Freed | None = None) -> None:
+        super().__init__(sightings)
+        self.freed = freed
+
+    def saved(self) -> frozenset[int]:
+        """Addresses of what some node has saved."""
+        return frozenset(one.address for one in self if one.category == "saved")
 
 
 def look_at(

@@ -18,6 +18,7 @@ from engine.graph.walk import collection_paused
 from engine.memory.attribution import trace_of
 from engine.memory.events import LOOK, PHASE, read_events
 from engine.memory.looks import (
+    Freed,
     Look,
     Sighting,
     look_at,
@@ -76,11 +77,15 @@ class MemoryRecording:
         """From here on every operation knows the module of `model` whose forward runs."""
         self._stack.enter_context(self.places.modules_of(model))
 
-    def look(self, *sightings: Iterable[Sighting]) -> None:
-        """Note where tensors lie now; nothing is allocated, unpacked or kept."""
+    def look(self, *sightings: Iterable[Sighting], freed: Freed | None = None) -> Look:
+        """Note where tensors lie now; nothing is allocated, unpacked or kept.
+
+        `freed`: at which addresses nothing is saved any more where this look sees nothing saved.
+        """
         with recorded_replay.below_torch_function():
-            self._looks.append([one for some in sightings for one in some])
+            self._looks.append(Look((one for some in sightings for one in some), freed))
         self._mark(f"{LOOK}{len(self._looks) - 1}")
+        return self._looks[-1]
 
     @property
     def phase(self) -> PhaseMark:
@@ -144,6 +149,8 @@ class _Followed:
         self.recording = MemoryRecording(_device_of(model, inputs))
         self.model, self.inputs, self.optimizer = model, inputs, optimizer
         self.step = 0
+        self.stepping = False
+        """Inside of `optimizer.step()`, which may call a closure with forward and backward."""
         self.names = {} if model is None else {id(one): name for name, one in model.named_parameters()}
         self.hooks: list[Any] = []
 
@@ -153,8 +160,8 @@ class _Followed:
             self.hooks = [self.model.register_forward_pre_hook(self._before_forward)]
         if self.optimizer is not None:
             self.hooks += [
-                self.optimizer.register_step_pre_hook(lambda *_: self.recording.begin("optimizer step", self.step)),
-                self.optimizer.register_step_post_hook(lambda *_: self._after()),
+                self.optimizer.register_step_pre_hook(self._before_step),
+                self.optimizer.register_step_post_hook(self._after_step),
             ]
 
     def __exit__(self, *raised: object) -> None:
@@ -172,20 +179,26 @@ class _Followed:
 
     @contextmanager
     def _around_backward(self, roots: Any) -> Iterator[None]:
-        self.recording.look(self.sightings(), look_at_outputs("loss", roots))
+        before = self.recording.look(self.sightings(), look_at_outputs("loss", roots))
         self.recording.begin("backward", self.step)
         try:
             yield
         finally:
-            self._after()
+            self.recording.look(self.sightings(), look_at_outputs("loss", roots), freed=before.saved())
+            self.recording.begin("optimizer step" if self.stepping else "end of step", self.step)
 
-    def _after(self) -> None:
+    def _before_step(self, *_: Any) -> None:
+        self.stepping = True
+        self.recording.begin("optimizer step", self.step)
+
+    def _after_step(self, *_: Any) -> None:
+        self.stepping = False
         self.recording.look(self.sightings())
         self.recording.begin("end of step", self.step)
 
     def _before_forward(self, *_: Any) -> None:
-        """Another forward of the same step, as where gradients accumulate."""
-        if self.recording.phase.name == "end of step":
+        """Another forward of the same step, as where gradients accumulate or an optimizer calls a closure."""
+        if self.recording.phase.name in ("optimizer step", "end of step"):
             self.recording.begin("forward", self.step)
 
 

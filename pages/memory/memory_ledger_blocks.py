@@ -11,7 +11,14 @@ import pandas as pd
 import streamlit as st
 
 from engine import run
-from engine.figures.memory_words import category_words, keeps_words, layout_words, life_words, source_words
+from engine.figures.memory_words import (
+    category_words,
+    counts_words,
+    keeps_words,
+    layout_words,
+    life_words,
+    source_words,
+)
 from engine.figures.units import format_bytes, format_count, format_exact_bytes, format_shape, shorten
 from engine.memory.ledger import phase_at
 from engine.memory.spec import Held, MemorySpec, MemoryTrace
@@ -46,7 +53,7 @@ def chosen_block(spec: MemorySpec, trace: MemoryTrace, alive: Sequence[int]) -> 
     told, _, number = st.query_params.get(BLOCK, "").partition(".")
     if told == sum_of(spec) and number.isdecimal() and len(number) < 9 and int(number) < len(trace.blocks):
         return int(number)
-    categories = trace.blocks.category.values()
+    categories = trace.blocks.category.values()  # what is always there keeps its category
     return next((index for index in alive if categories[index] not in ALWAYS_THERE), alive[0] if alive else None)
 
 
@@ -60,8 +67,8 @@ def draw_chosen(spec: MemorySpec, trace: MemoryTrace, event: int, index: int | N
     with st.container(border=True, key="memory-chosen", gap="xsmall"):
         name = shorten(held.name, 90).replace("`", "ˋ") or "no name"
         gone = "" if alive else " · :red-badge[not alive at this moment]"
-        st.markdown(f"**`{name}`** · {format_bytes(held.bytes)} · {category_words(held.category)}{gone}")
-        st.markdown(keeps_words(spec, trace, held))
+        st.markdown(f"**`{name}`** · {format_bytes(held.bytes)} · {counts_words(held, event if alive else None)}{gone}")
+        st.markdown(keeps_words(spec, trace, held, event if alive else held.born))
         made = f"made by `{held.operation or '?'}`" + (f" in `{held.module}`" if held.module else "")
         line = f" · `{shorten(source_words(held), 90).replace('`', 'ˋ')}`" if held.source is not None else ""
         st.caption(f"{layout_words(held)} · {format_exact_bytes(held.bytes)} · {made}{line}")
@@ -72,13 +79,13 @@ def draw_chosen(spec: MemorySpec, trace: MemoryTrace, event: int, index: int | N
 def block_table(spec: MemorySpec, event: int) -> pd.DataFrame:
     """One row per block alive after `event`, largest first; the index is the block's number."""
     trace = run(spec)
-    return rows_table(trace, trace.blocks.alive_at(event).tolist())
+    return rows_table(trace, trace.blocks.alive_at(event).tolist(), event)
 
 
-def rows_table(trace: MemoryTrace, indices: Sequence[int]) -> pd.DataFrame:
-    """One row per block."""
+def rows_table(trace: MemoryTrace, indices: Sequence[int], event: int) -> pd.DataFrame:
+    """One row per block, with what it counts as after `event`."""
     total = sum(int(trace.blocks.sizes[index]) for index in indices) or 1
-    rows = [_row(trace, trace.blocks[index], total) for index in indices]
+    rows = [_row(trace, trace.blocks[index], event, total) for index in indices]
     names = [
         "name",
         "bytes",
@@ -95,13 +102,13 @@ def rows_table(trace: MemoryTrace, indices: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names, index=list(indices))
 
 
-def _row(trace: MemoryTrace, held: Held, total: int) -> tuple[object, ...]:
+def _row(trace: MemoryTrace, held: Held, event: int, total: int) -> tuple[object, ...]:
     phase = phase_at(trace, held.born)
     return (
         held.name,
         held.bytes,
         held.bytes / total,
-        category_words(held.category),
+        category_words(held.category_at(event)),
         "" if held.shape is None else format_shape(held.shape),
         held.dtype,
         held.module,

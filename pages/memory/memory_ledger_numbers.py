@@ -13,14 +13,11 @@ COUNTED = "the allocation events of torch.profiler, CUDA: `memory_stats()`"
 def key_numbers(trace: MemoryTrace, event: int) -> tuple[KeyNumber, ...]:
     """Sums over the blocks that are alive after `event`, each storage once."""
     by_category = bytes_at(trace, event)
-    alive = trace.blocks.alive_at(event)
     trained = sum(by_category[one] for one in ("parameter", "gradient", "optimizer_state"))
-    largest = int(trace.blocks.sizes[alive[0]]) if len(alive) else 0
     return (
         KeyNumber("Live bytes", sum(by_category.values()), "bytes", "every block alive at this moment, each once"),
         KeyNumber("Saved for backward", by_category["saved"], "bytes", "storages of the nodes' saved tensors alone"),
         KeyNumber("Weights, grads, state", trained, "bytes", "`parameters()`, their `.grad`, `optimizer.state`"),
-        KeyNumber("Largest block", largest, "bytes", "one allocation of the allocator"),
         KeyNumber("Allocator counts", int(array(trace.allocator_bytes)[event]), "bytes", COUNTED),
         KeyNumber(
             "Largest difference",

@@ -54,10 +54,10 @@ def draw_moment(trace: MemoryTrace, look: str, event: int | None) -> None:
     with left:
         _draw_table(category_table(trace, before, event))
     with right:
-        for words, blocks in (("came", found.came), ("went", found.went)):
+        for words, blocks, at in (("came", found.came, event), ("went", found.went, before)):
             if blocks:
                 st.caption(f"The largest that {words}, {min(len(blocks), LISTED)} of {format_count(len(blocks))}")
-                _draw_table(rows_table(trace, blocks[:LISTED])[["name", "bytes", "category", "operation"]], 250)
+                _draw_table(rows_table(trace, blocks[:LISTED], at)[["name", "bytes", "category", "operation"]], 250)
 
 
 def category_table(trace: MemoryTrace, before: int, event: int) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def draw_peak(trace: MemoryTrace) -> None:
     st.caption(
         f"The {min(len(alive), 100)} largest of {format_count(len(alive))} blocks at event {format_count(peak)}."
     )
-    _draw_table(rows_table(trace, alive).head(100), 430)
+    _draw_table(rows_table(trace, alive, peak).head(100), 430)
 
 
 def draw_steps(trace: MemoryTrace) -> None:

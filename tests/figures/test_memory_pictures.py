@@ -17,11 +17,14 @@ from engine.figures.memory_timeline import Drawn, memory_timeline
 from engine.figures.memory_tree import LEAVES, LEVELS, memory_tree
 from engine.figures.memory_treemap import memory_treemap, wrapped
 from engine.figures.memory_words import keeps_words
-from engine.memory.ledger import peak_event
+from engine.memory.blocks import CATEGORIES
+from engine.memory.ledger import bytes_at, bytes_by, peak_event
 from engine.memory.spec import MemorySpec
+from engine.models.spec import Gpt, ModelSpec
 from tests.figures.memory_traces import LIVE, held, trace_of, two_steps
 
 EVIL = '<script>alert(1)</script> & "quoted" \u202e'
+CHECKPOINTED = ModelSpec(architecture=Gpt(), checkpoint="each_block")
 
 
 def groups_of(svg: str, attribute: str) -> dict[int, ET.Element]:
@@ -147,9 +150,9 @@ def test_long_names_break_after_dots():
 def test_a_sentence_names_the_toggle_that_would_free_a_block():
     trace = two_steps()
     words = {
-        4: keeps_words(MemorySpec(zero_grad="fill with zeros"), trace, trace.blocks[4]),
-        6: keeps_words(MemorySpec(), trace, trace.blocks[6]),
-        2: keeps_words(MemorySpec(kept="the loss of every step"), trace, trace.blocks[2]),
+        4: keeps_words(MemorySpec(zero_grad="fill with zeros"), trace, trace.blocks[4], 7),
+        6: keeps_words(MemorySpec(), trace, trace.blocks[6], 7),
+        2: keeps_words(MemorySpec(kept="the loss of every step"), trace, trace.blocks[2], 7),
     }
     assert "until zero_grad, step 1" in words[4]
     assert "set it to `set_to_none`" in words[4]
@@ -157,3 +160,32 @@ def test_a_sentence_names_the_toggle_that_would_free_a_block():
     assert "to the end of the run" in words[6]
     assert "ReluBackward0.result" in words[2]
     assert "the loop keeps the loss of every step" in words[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "holder", "module", "told", "untold"),
+    [
+        (ModelSpec(), "AddmmBackward0.mat1", "head", "`no_grad`", "checkpoint"),
+        (ModelSpec(architecture=Gpt()), "GeluBackward0.self", "blocks.0.mlp.1", "unless it is what", "`no_grad`"),
+        (CHECKPOINTED, "checkpoint input[0]", "blocks.0", "has to keep", "compute it again"),
+        (CHECKPOINTED, "checkpoint random number state", "blocks.0", "`preserve_rng_state`", "given"),
+    ],
+)
+def test_of_a_saved_block_only_what_is_true_is_said(model, holder, module, told, untold):
+    rows = [held(64, 0, -1, "saved", holder, module=module, holders=(holder,))]
+    trace = trace_of(rows, (), 1)
+    words = keeps_words(MemorySpec(model=model), trace, trace.blocks[0], 0)
+    assert told in words
+    assert untold not in words
+
+
+def test_a_block_that_backward_released_counts_as_what_keeps_it_now():
+    rows = [held(64, 0, -1, "saved", "ReluBackward0.result", afterwards="output", released=2), held(8, 1, 3, "input")]
+    trace = trace_of(rows, (), 4)
+    assert [bytes_at(trace, event)["saved"] for event in range(4)] == [64, 64, 0, 0]
+    assert trace.blocks.live_bytes(4)[CATEGORIES.index("output")].tolist() == [0, 0, 64, 64]
+    assert bytes_by(trace, 3, "category") == {"output": 64}
+    spec = MemorySpec(kept="outputs")
+    assert "saved slots are freed" in keeps_words(spec, trace, trace.blocks[0], 2)
+    assert "the loop keeps outputs: set `kept` to nothing" in keeps_words(spec, trace, trace.blocks[0], 2)
+    assert "saved slots are freed" not in keeps_words(spec, trace, trace.blocks[0], 1)

@@ -132,3 +132,18 @@ def test_the_script_prints_the_bytes_alive_after_every_phase(spec):
     expected = [f"after {one.name}{f' {one.step}' if one.step else ''} {live[one.after - 1]}" for one in shown]
     printed = [line for line in done.stdout.splitlines() if line.startswith(("after", "peak"))]
     assert printed == [*expected, f"peak {live.max()}"]
+
+
+def test_what_backward_has_freed_is_saved_no_more():
+    """64 x 256 float32 of the model's output, which its ReLU has saved too, is only the loop's output afterwards."""
+    model = ModelSpec(architecture=LinearStack(layers=2, width=256), batch=64)
+    trace = record(model=model, optimizer="SGD", steps=1, kept="outputs")
+    assert after(trace, "loss", 1)["saved"] == 2 * 64 * 256 * 4
+    for phase in ("backward", "optimizer step", "end of step"):
+        ledger = after(trace, phase, 1)
+        assert ledger["saved"] == 0
+        assert ledger["output"] == 64 * 256 * 4 + (0 if phase == "end of step" else 4)
+    retained = record(model=model, optimizer="SGD", steps=1, kept="outputs", retain_graph=True)
+    assert after(retained, "end of step", 1)["saved"] == 2 * 64 * 256 * 4
+    live = retained.blocks.live_bytes(retained.events)
+    assert (live >= 0).all()

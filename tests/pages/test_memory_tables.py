@@ -34,7 +34,7 @@ def shown(picture: str = PICTURES[0]) -> Shown:
 
 def test_block_table_is_filtered_by_text_and_category():
     trace = two_steps()
-    table = rows_table(trace, trace.blocks.alive_at(7).tolist())
+    table = rows_table(trace, trace.blocks.alive_at(7).tolist(), 7)
     assert table["bytes"].tolist() == [800, 400, 400, 120, 80, 4]
     assert table["share"].sum() == pytest.approx(1)
     assert filter_table(table, "RELU", [])["name"].tolist() == ["ReluBackward0.result"]
@@ -59,7 +59,6 @@ def test_numbers_of_a_moment_and_of_a_run():
         "Live bytes": LIVE[7],
         "Saved for backward": 120,
         "Weights, grads, state": 1600,
-        "Largest block": 800,
         "Allocator counts": LIVE[7],
         "Largest difference": 0,
     }
