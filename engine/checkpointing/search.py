@@ -28,12 +28,16 @@ def search_policy(spec: SearchSpec, progress: ProgressSink) -> Searched:
     foreseen = Foreseen(spec.model)
     costs, error = attempt(lambda: block_costs(foreseen))
     if costs is None:
-        return Searched(
-            policy=None, candidates=(), budget_bytes=spec.budget_bytes, off_bytes=0, smallest_bytes=0, error=error
-        )
+        return _refused(spec, error)
     progress("timing the operations of the blocks", 0.1)
     timed, _ = attempt(lambda: time_operations(build(spec.model), costs))
     return _Search(spec, progress, foreseen, costs, bool(timed)).run()
+
+
+def _refused(spec: SearchSpec, error: PyTorchSaid | None) -> Searched:
+    """Not even off runs."""
+    budget = spec.budget_bytes
+    return Searched(policy=None, candidates=(), budget_bytes=budget, off_bytes=0, smallest_bytes=0, error=error)
 
 
 class _Search:
@@ -48,23 +52,27 @@ class _Search:
         self.root = root_segments(costs.blocks)
         self.measured: dict[Policy, Outcome] = {}
         self._foreseen: set[Policy] = set()
+        self._refusal: PyTorchSaid | None = None
+        """What PyTorch has against off: then nothing is to be searched."""
         self._missed_by = 1.0
         """The most that a real run exceeded its forecast by, as a factor."""
 
     def run(self) -> Searched:
         chosen = self._choose()
-        if chosen is None:
-            smallest = min(self.options, key=lambda option: option.nbytes)
+        if chosen is None and self._refusal is None:
+            smallest = min(self.options, key=lambda option: option.known_bytes)
             self._measure(smallest)
-            chosen = smallest if smallest.nbytes <= self.spec.budget_bytes else None
+            chosen = smallest if smallest.is_measured and smallest.known_bytes <= self.spec.budget_bytes else None
+        if self._refusal is not None:
+            return _refused(self.spec, self._refusal)
         shown = [chosen.policy] if chosen else []
         shown += [policy for policy in self.measured if policy not in shown]
         return Searched(
             policy=chosen.policy if chosen else None,
             candidates=tuple(option.candidate(self.spec.budget_bytes, chosen) for option in self.options),
             budget_bytes=self.spec.budget_bytes,
-            off_bytes=next(option.nbytes for option in self.options if option.policy == Policy()),
-            smallest_bytes=min(option.nbytes for option in self.options),
+            off_bytes=next(option.known_bytes for option in self.options if option.policy == Policy()),
+            smallest_bytes=min(option.known_bytes for option in self.options),
             measured=tuple(self.measured[policy] for policy in shown),
             notes=tuple(self.notes),
         )
@@ -72,12 +80,13 @@ class _Search:
     def _choose(self) -> Option | None:
         """The first in rank that is known to fit: forecast, then run for real; either may show that it does not."""
         while (best := min(self._fitting(), key=lambda option: option.rank, default=None)) is not None:
+            if self._refusal is not None:
+                return None
             if best.policy not in self._foreseen:
                 self._foresee(best)
             elif best.policy not in self.measured:
-                expected = best.nbytes
                 self._measure(best)
-                self._learn(best, expected)
+                self._learn(best)
             else:
                 return best
         return None
@@ -87,7 +96,7 @@ class _Search:
         return [
             option
             for option in self.options
-            if option.nbytes * (1.0 if option.is_measured else self._missed_by) <= self.spec.budget_bytes
+            if option.known_bytes * (1.0 if option.is_measured else self._missed_by) <= self.spec.budget_bytes
             and (option.is_measured or not only_measured)
         ]
 
@@ -99,25 +108,28 @@ class _Search:
         nbytes = getattr(forecast, self.spec.budget_of)
         if nbytes is None or forecast.recomputed_flops is None:
             self._leave_out(option, forecast.error)
-        elif not option.is_measured:
+        else:
             option.nbytes, option.flops = nbytes, forecast.recomputed_flops
 
     def _measure(self, option: Option) -> None:
-        """Run it, the first time beside off and sqrt(n) segments."""
+        """Run it, the first time beside off and sqrt(n) segments; each is forecast before."""
         self.progress(f"running {label_of(option.policy)[:60]}", 0.6)
         wanted = [option.policy] if self.measured else [self.root, option.policy]
         policies = dict.fromkeys([Policy(), *(policy for policy in wanted if policy is not None)])
+        for one in [one for one in self.options if one.policy in policies and one.policy not in self._foreseen]:
+            self._foresee(one)
         outcomes = run_policies(PolicySpec(model=self.spec.model, policies=tuple(policies)), _quietly).outcomes
         for outcome in outcomes:
             if outcome.policy not in self.measured:
                 self._take_in(outcome)
 
-    def _learn(self, option: Option, expected: int) -> None:
+    def _learn(self, option: Option) -> None:
         """Where a forecast was too low, the others are trusted that much less."""
-        if option.nbytes > self.spec.budget_bytes:
-            self._missed_by = max(self._missed_by, option.nbytes / max(1, expected))
+        taken = option.known_bytes
+        if taken > self.spec.budget_bytes:
+            self._missed_by = max(self._missed_by, taken / max(1, option.nbytes))
             self.notes.append(
-                f"{label_of(option.policy)} was forecast at {expected} bytes and took {option.nbytes}: passed over."
+                f"{label_of(option.policy)} was forecast at {option.nbytes} bytes and took {taken}: passed over."
             )
 
     def _take_in(self, outcome: Outcome) -> None:
@@ -127,10 +139,12 @@ class _Search:
             if nbytes is None:
                 self._leave_out(option, outcome.error)
             else:
-                option.nbytes, option.flops, option.is_measured = nbytes, outcome.recomputed_flops, True
+                option.measured_bytes, option.measured_flops = nbytes, outcome.recomputed_flops
 
     def _leave_out(self, option: Option, error: PyTorchSaid | None) -> None:
         self.options.remove(option)
+        if option.policy == Policy():
+            self._refusal = error or PyTorchSaid(type="Error", message="off gave no figures")
         self.notes.append(f"{label_of(option.policy)} was left out: {error.message if error else 'no figures'}")
 
 

@@ -20,19 +20,30 @@ SHOWN = 12
 
 @dataclass
 class Option:
-    """A policy, what found it, and its figures: modelled, then forecast, then measured where it was run."""
+    """A policy, what found it, and its figures: modelled, then forecast; beside them what was counted in a run."""
 
     policy: Policy
     found_by: str
     nbytes: int
     flops: int
     seconds: float | None = None
-    is_measured: bool = False
+    measured_bytes: int | None = None
+    measured_flops: int | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        return self.measured_bytes is not None
+
+    @property
+    def known_bytes(self) -> int:
+        """Counted where it was run, else forecast."""
+        return self.nbytes if self.measured_bytes is None else self.measured_bytes
 
     @property
     def rank(self) -> tuple[int, bool, float, int]:
         """Least recomputed FLOPs first, of these off, then by the seconds of what is run again, then by bytes."""
-        return self.flops, self.policy != Policy(), self.seconds or 0.0, self.nbytes
+        flops = self.flops if self.measured_flops is None else self.measured_flops
+        return flops, self.policy != Policy(), self.seconds or 0.0, self.known_bytes
 
     def candidate(self, budget_bytes: int, chosen: Option | None) -> Candidate:
         """As the result says it."""
@@ -40,9 +51,10 @@ class Option:
             policy=self.policy,
             found_by=self.found_by,
             budgeted_bytes=self.nbytes,
+            measured_bytes=self.measured_bytes,
             recomputed_flops=self.flops,
             recomputed_s=self.seconds,
-            fits=self.nbytes <= budget_bytes,
+            fits=self.known_bytes <= budget_bytes,
             chosen=self is chosen,
         )
 

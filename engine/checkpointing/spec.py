@@ -228,17 +228,21 @@ class ForecastSpec(_OfPolicies, Spec[Forecasts], frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy the search looked at, by its forecast."""
+    """A policy the search looked at: its forecast, and what was counted where it was run."""
 
     policy: Policy
     found_by: str
     """"sqrt(n) segments", "segments by dynamic programming", "torch knapsack over blocks", ..."""
     budgeted_bytes: int
-    """Of what the budget is on."""
+    """Of what the budget is on; forecast, also where it was run."""
+    measured_bytes: int | None = None
+    """The same, counted in a real run; None where there was none."""
     recomputed_flops: int
+    """Forecast."""
     recomputed_s: float | None = None
     """Seconds of the operations run again, measured one by one; estimated."""
     fits: bool = True
+    """By `measured_bytes` where they are known."""
     chosen: bool = False
 
 
@@ -251,6 +255,7 @@ class Searched(Result, frozen=True, kw_only=True):
     budget_bytes: int
     off_bytes: int
     smallest_bytes: int
+    """Both counted where that policy was run, else forecast."""
     measured: tuple[Outcome, ...] = ()
     """The chosen policy, sqrt(n) segments and off, run for real, so that forecast and fact stand side by side."""
     error: PyTorchSaid | None = None

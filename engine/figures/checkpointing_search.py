@@ -106,6 +106,7 @@ def _add(
 def _hover(one: Candidate) -> str:
     lines = [f"<b>{escape(shorten(label_of(one.policy), 80))}</b>", f"found by {escape(one.found_by)}"]
     lines.append(f"{format_exact_bytes(one.budgeted_bytes)}, {format_flops(one.recomputed_flops)} again (estimated)")
+    lines += [] if one.measured_bytes is None else [f"{format_exact_bytes(one.measured_bytes)} counted in a run"]
     return "<br>".join(lines)
 
 
@@ -177,6 +178,7 @@ def search_rows(found: Searched) -> list[tuple[object, ...]]:
             label_of(one.policy),
             one.found_by,
             one.budgeted_bytes,
+            one.measured_bytes,
             one.recomputed_flops,
             "yes" if one.fits else "no",
             "yes" if one.chosen else "",
@@ -194,5 +196,7 @@ def search_headline(found: Searched) -> str:
     if chosen is None:
         return f"{label_of(found.policy)} fits into {budget}."
     again = format_flops(chosen.recomputed_flops)
-    kept = f"{format_bytes(chosen.budgeted_bytes)} of {format_bytes(found.off_bytes)}"
-    return f"{label_of(found.policy)}: {kept}, {again} run again (estimated). Found by {chosen.found_by}."
+    off = next((one.budgeted_bytes for one in found.candidates if one.policy.kind == "off"), found.off_bytes)
+    kept = f"{format_bytes(chosen.budgeted_bytes)} of {format_bytes(off)}, {again} run again (estimated)"
+    counted = "" if chosen.measured_bytes is None else f", {format_bytes(chosen.measured_bytes)} counted"
+    return f"{label_of(found.policy)}: {kept}{counted}. Found by {chosen.found_by}."

@@ -64,7 +64,8 @@ def draw_controls(section: str) -> None:
                 draw_field(PolicyTimingSpec, "rounds", ROUNDS)
     elif section == SECTIONS[1]:
         with st.container(horizontal=True, vertical_alignment="bottom", key="budget.controls"):
-            st.slider("budget, % of off", 1, 120, DEFAULT_SHARE, width=320, **common_arguments(SHARE, ""))
+            told = "100 % is what off is forecast to take: peaks are estimated, so off itself may then not fit"
+            st.slider("budget, % of off's forecast", 1, 120, DEFAULT_SHARE, width=320, **common_arguments(SHARE, told))
             draw_across("of", BUDGET_OF)
             st.toggle("may keep single operations", True, **common_arguments(SELECTIVE, "inside of a checkpoint"))
 

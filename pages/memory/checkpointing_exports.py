@@ -21,7 +21,7 @@ from pages.shared.downloads import Download, as_json, spec_downloads
 
 SVG = "image/svg+xml"
 REPORTED = ("policy", "held", "forecast of held", "peak", "operations again", "time / off", "gradients")
-CANDIDATES = ("policy", "found by", "bytes", "FLOPs again", "fits", "chosen")
+CANDIDATES = ("policy", "found by", "bytes, estimated", "bytes counted", "FLOPs again", "fits", "chosen")
 
 
 def title_of(spec: PolicySpec | SearchSpec) -> str:

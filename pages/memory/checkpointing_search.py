@@ -81,7 +81,7 @@ def search_numbers(spec: SearchSpec, found: Searched) -> tuple[KeyNumber, ...]:
     measured = getattr(fact, spec.budget_of, None)
     return (
         KeyNumber("Budget", found.budget_bytes, "bytes", "the slider: a share of what off is forecast to take"),
-        KeyNumber("Off", found.off_bytes, "bytes", f"{what} without any policy"),
+        KeyNumber("Off", found.off_bytes, "bytes", f"{what} without any policy, counted where it was run"),
         KeyNumber("Chosen, est.", chosen.budgeted_bytes if chosen else None, "bytes", f"forecast: {what}", "none fits"),
         KeyNumber("Chosen, fact", measured, "bytes", f"the same, counted while it ran: {what}", "not run"),
         KeyNumber(
@@ -91,7 +91,12 @@ def search_numbers(spec: SearchSpec, found: Searched) -> tuple[KeyNumber, ...]:
             "`torch.utils.flop_counter` in backward, share of the forward's",
             "not run",
         ),
-        KeyNumber("Least possible", found.smallest_bytes, "bytes", "the smallest forecast of all candidates"),
+        KeyNumber(
+            "Least possible",
+            found.smallest_bytes,
+            "bytes",
+            "the smallest of all candidates, counted where run, else forecast",
+        ),
     )
 
 
@@ -128,7 +133,8 @@ def _draw_candidates(found: Searched) -> None:
         {
             "policy": label_of(one.policy),
             "found by": one.found_by,
-            "bytes": one.budgeted_bytes,
+            "bytes (estimated)": one.budgeted_bytes,
+            "bytes counted": one.measured_bytes,
             "FLOPs again": one.recomputed_flops,
             "seconds again (estimated)": one.recomputed_s,
             "fits": one.fits,

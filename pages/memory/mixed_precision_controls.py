@@ -29,7 +29,7 @@ def draw_controls() -> None:
             st.selectbox(
                 "map shows", list(FOLDS), **common_arguments(SHOWN, "Many calls are folded by module to stay readable")
             )
-        with st.container(width=170):
+        with st.container(width=210):
             st.toggle("with backward", **common_arguments(BACKWARD, "Nodes of backward after the calls of forward"))
 
 

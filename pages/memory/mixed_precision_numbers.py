@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.figures.mixed_precision_words import worst
+from engine.figures.timing_chart import verdict
 from engine.figures.units import format_bytes
 from engine.mixed_precision.spec import AutocastMap, AutocastTiming
 from pages.shared.key_numbers import KeyNumber
@@ -30,7 +31,7 @@ def map_numbers(found: AutocastMap, timing: AutocastTiming | None = None) -> tup
     )
     if timing is None:
         return numbers
-    return (*numbers, KeyNumber("Time ratio", _ratio(timing), "", "paired rounds, autocast / plain", REFUSED))
+    return (*numbers, _time_number(timing))
 
 
 def _twice(found: AutocastMap) -> int:
@@ -41,5 +42,10 @@ def _norms(what: str) -> str:
     return f"the largest `(b - a).norm() / a.norm()` of {what}, in float64, against the plain run"
 
 
-def _ratio(timing: AutocastTiming) -> float | None:
-    return timing.steps.ratios[0].ratio if timing.steps is not None else None
+def _time_number(timing: AutocastTiming) -> KeyNumber:
+    read_from = "paired rounds, autocast / plain"
+    if timing.steps is None:
+        return KeyNumber("Time ratio", None, "", read_from, REFUSED)
+    ratio = timing.steps.ratios[0]
+    label = "Time ratio" if ratio.shows_a_difference else "Time, not told apart"
+    return KeyNumber(label, ratio.ratio, "", f"{read_from}: {ratio.name}, {verdict(ratio)}", REFUSED)

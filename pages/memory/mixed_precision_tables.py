@@ -116,7 +116,10 @@ def layers_table(found: AutocastMap) -> pd.DataFrame:
             "1 − cosine": [row.all_before.turned for row in rows],
             "max |b − a|": [row.all_before.largest for row in rows],
             "dtypes": [" / ".join(row.all_before.dtypes) for row in rows],
-            "missing": [row.all_before.missing for row in rows],
+            "missing": [
+                row.all_before.missing or (row.own.missing and f"own {row.own.missing}" if row.own else "")
+                for row in rows
+            ],
         }
     )
 

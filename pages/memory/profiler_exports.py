@@ -39,7 +39,7 @@ def profile_downloads(spec: ProfileSpec, profiled: Profiled) -> tuple[Download, 
         Download("Still alive (CSV)", "alive.csv", CSV, lambda: csv_text(ALIVE_COLUMNS, alive_rows(profiled))),
         Download("Report with picture and tables (HTML)", "report.html", "text/html", lambda: _report(spec, profiled)),
         Download("Everything read (JSON)", "profile.json", "application/json", lambda: _json(profiled)),
-        *spec_downloads(spec, "profile"),
+        *spec_downloads(spec, "profiled_step"),  # the script imports torch, and torch the module `profile`
     )
 
 

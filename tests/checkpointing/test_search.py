@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from engine.checkpointing.policy import Policy
 from engine.checkpointing.search import search_policy
 from engine.checkpointing.search_groups import best_groups, knapsack_groups
 from engine.checkpointing.search_options import root_segments, segment_groups
-from engine.checkpointing.spec import Outcome, PolicySpec, Searched, SearchSpec
+from engine.checkpointing.spec import Forecast, Outcome, PolicySpec, Searched, SearchSpec
 from engine.models.architecture import (
     ConvNet,
     DynamicBlock,
@@ -213,6 +214,31 @@ def test_operations_are_kept_only_where_asked_for():
     assert next(one for one in searched.candidates if one.policy == Policy()).recomputed_s == 0
 
 
+@pytest.mark.parametrize("budget_of", ["held_bytes", "peak_bytes"])
+def test_a_forecast_stays_beside_what_was_counted(budget_of, monkeypatch):
+    """Forecasts made a tenth too low on purpose: what was counted must not take their place."""
+    real = Foreseen.forecast
+
+    def too_low(self: Foreseen, policy: Policy) -> Forecast:
+        told = real(self, policy)
+        return msgspec.structs.replace(told, **{budget_of: getattr(told, budget_of) * 9 // 10})
+
+    monkeypatch.setattr(Foreseen, "forecast", too_low)
+    off, root = plain_and_root(STACK)
+    searched = search_policy(SearchSpec(model=STACK, budget_bytes=1 << 30, budget_of=budget_of), quietly)
+    told = {one.policy: one for one in searched.candidates}
+    foreseen = Foreseen(STACK)
+    for outcome in (off, root):
+        assert told[outcome.policy].measured_bytes == getattr(outcome, budget_of)
+        assert told[outcome.policy].budgeted_bytes == getattr(foreseen.forecast(outcome.policy), budget_of)
+        assert told[outcome.policy].budgeted_bytes < told[outcome.policy].measured_bytes
+    tight = getattr(off, budget_of) - 1
+    passed_over = search_policy(SearchSpec(model=STACK, budget_bytes=tight, budget_of=budget_of), quietly)
+    assert passed_over.off_bytes == tight + 1
+    assert passed_over.policy != Policy()
+    assert not next(one for one in passed_over.candidates if one.policy == Policy()).fits
+
+
 @pytest.mark.parametrize("architecture", [DynamicBlock(), Embedding()], ids=describe)
 def test_models_with_hardly_anything_to_choose(architecture):
     model = ModelSpec(architecture=architecture)
@@ -226,6 +252,14 @@ def test_what_pytorch_refuses_is_the_result():
     assert searched.policy is None
     assert searched.error is not None
     assert "Inference tensors cannot be saved for backward" in searched.error.message
+
+
+def test_a_step_that_only_raises_when_run_for_real_is_the_result():
+    model = ModelSpec(architecture=Expression(name="in_place_after_save"))
+    searched = search_policy(SearchSpec(model=model), quietly)
+    assert searched.policy is None
+    assert searched.error is not None
+    assert "modified by an inplace operation" in searched.error.message
 
 
 def test_torch_knapsacks_leave_plain_what_is_worth_it():
