@@ -18,21 +18,23 @@ from engine.profiler.flows import Followed, allocation_columns, follow_blocks
 from engine.profiler.leftovers import names_by_address
 from engine.profiler.programs import Runnable
 from engine.profiler.spec import MEMORY_ROW, Alive, Operation, Profiled, ProfileSpec
-from engine.profiler.tree import RowOf, Walked, operation_columns, sources, walk_tree
+from engine.profiler.tree import ENGINE, RowOf, Walked, operation_columns, sources, walk_tree
 from engine.recorded_profiler import event_count, trace_start_ns
 from engine.runner.contract import MEBIBYTE
+from engine.runner.faults import Fault, too_much
 
 MOST_EVENTS = 100_000
 """key_averages() takes about 70 µs an event."""
 MOST_TRACE_BYTES = 12 * MEBIBYTE
 SHOWN_ROWS = 10
+OPERATORS = ("aten::", ENGINE)
 MICROSECOND = 1e-6
 
 Note = Callable[[str, float], None]
 
 
 def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progress: Note) -> Profiled:
-    """Rows, flows, tree and files of one profile; ValueError for one of more than MOST_EVENTS events."""
+    """Rows, flows, tree and files of one profile; a Fault for one of more than MOST_EVENTS events."""
     _refuse_too_many(event_count(recorded))
     progress("key_averages()", 0.5)
     averages, row_of = _rows_of(recorded, spec.group_by_input_shape)
@@ -41,7 +43,8 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
     of_device = [one for one in walked.allocations if one[1].device_type == _device(spec)]
     memory_row = next((place for place, one in enumerate(averages) if one.key == MEMORY_ROW), len(averages))
     followed = follow_blocks(of_device, walked.rows, memory_row, names_by_address(program.named()))
-    alive = tuple(_named_as_rng_state(one, spec, memory_row) for one in followed.alive)
+    made_by = [row.key for row in averages]
+    alive = tuple(_named_as_rng_state(one, spec, made_by) for one in followed.alive)
     rows = _operations(averages, walked, followed)
     if memory_row == len(rows) and (followed.allocations[memory_row] or followed.frees[memory_row]):
         program.notes.append("Blocks outside of any operation have no row in torch's table here.")
@@ -75,9 +78,12 @@ def read_profile(spec: ProfileSpec, recorded: profile, program: Runnable, progre
 
 def _refuse_too_many(events: int) -> None:
     if events > MOST_EVENTS:
-        raise ValueError(
-            f"This run makes {events:,} events, and PyTorch would take minutes to add them up; the limit is "
-            f"{MOST_EVENTS:,}. Profile fewer steps or layers, only the forward, or without with_stack."
+        raise Fault(
+            too_much(
+                f"This run makes {events:,} events, and PyTorch would take minutes to add them up; the limit is "
+                f"{MOST_EVENTS:,}.",
+                "Profile fewer steps or layers, only the forward, or without with_stack.",
+            )
         )
 
 
@@ -98,10 +104,15 @@ def _rows_of(recorded: profile, by_shape: bool) -> tuple[Any, RowOf]:
     return averages, row_of
 
 
-def _named_as_rng_state(one: Alive, spec: ProfileSpec, memory_row: int) -> Alive:
-    """A checkpoint that preserves it keeps `torch.get_rng_state()`, which no operation allocates: told by its size."""
+def _named_as_rng_state(one: Alive, spec: ProfileSpec, made_by: list[str]) -> Alive:
+    """A checkpoint that preserves it keeps `torch.get_rng_state()`: told by its size, and that no operator made it.
+
+    It is allocated in no operation, in a reentrant checkpoint's CheckpointFunction, or with stacks in a Python call.
+    """
     keeps = spec.program == "the model" and spec.model.checkpoint != "off" and spec.model.preserve_rng_state
-    if one.name or not keeps or one.allocated_by != memory_row or one.bytes != torch.get_rng_state().nbytes:
+    maker = made_by[one.allocated_by] if one.allocated_by is not None and one.allocated_by < len(made_by) else ""
+    by_operator = maker.startswith(OPERATORS)
+    if one.name or not keeps or by_operator or one.bytes != torch.get_rng_state().nbytes:
         return one
     return msgspec.structs.replace(one, name="RNG state kept by a checkpoint (by its size)")
 

@@ -18,6 +18,7 @@ FaultKind = Literal[
     "memory",
     "crash",
     "too_big",
+    "too_much",
     "cancelled",
     "torch_error",
     "queue_full",
@@ -139,6 +140,11 @@ def too_big(received_bytes: int | None, cap_bytes: int, thing: str = "result") -
         what=f"The {thing} is larger than its cap of {size(cap_bytes)} ({received}).",
         remedy="Ask for less: a smaller model, fewer steps or fewer samples.",
     )
+
+
+def too_much(what: str, remedy: str) -> FaultReport:
+    """What an experiment raises, in a Fault, when it has recorded more than it could read in time."""
+    return FaultReport(kind="too_much", what=what, remedy=remedy)
 
 
 def cancelled() -> FaultReport:

@@ -19,7 +19,7 @@ from engine.operators import library  # now, as it looks for the user's cache: l
 from engine.runner import faults
 from engine.runner.confine import confine, lift_memory_limit
 from engine.runner.contract import Need, Price, ProgressSink, Result, Spec
-from engine.runner.faults import FaultReport
+from engine.runner.faults import Fault, FaultReport
 from engine.runner.wire import (
     FAULT,
     ON_THE_WAY,
@@ -130,7 +130,9 @@ def _encode(result: Result, spec: Spec[Any]) -> bytes | FaultReport:
 
 
 def fault_of(error: BaseException, spec: Spec[Any] | None) -> FaultReport:
-    """The fault for an exception that left the verb."""
+    """The fault for an exception that left the verb: the experiment's own, or one worded here."""
+    if isinstance(error, Fault):
+        return error.report
     if spec is None:
         return faults.invalid(faults.error_text(error.__cause__ or error))
     if faults.is_memory_error(error):

@@ -29,6 +29,7 @@ FAULT_TITLES = {
     "memory": "Stopped at the memory limit",
     "crash": "The worker process ended",
     "too_big": "The result is too large to send",
+    "too_much": "Too much to add up",
     "cancelled": "Stopped",
     "torch_error": "PyTorch raised an error",
     "queue_full": "The queue is full",

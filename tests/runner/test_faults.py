@@ -11,7 +11,8 @@ import pytest
 
 from engine.models.spec import LinearStack, ModelSpec
 from engine.runner.dispatch import Dispatcher
-from engine.runner.faults import Fault, size
+from engine.runner.faults import Fault, FaultKind, size
+from pages.shared.jobs import FAULT_TITLES
 from tests.runner.misbehaving import spec as misbehaving
 from tests.runner.misbehaving.spec import (
     AnswerSpec,
@@ -130,7 +131,7 @@ def test_pytorchs_error_keeps_type_and_text(fault_of):
 @pytest.mark.parametrize("how", get_args(misbehaving.Raise))
 def test_every_exception_becomes_a_fault(fault_of, how):
     report = fault_of(RaiseSpec(how=how))
-    assert report.kind == "torch_error"
+    assert report.kind == ("too_much" if how == "fault" else "torch_error")
     assert len(report.detail) <= 4000
 
 
@@ -146,6 +147,13 @@ def test_larger_than_its_cap(fault_of, how):
     report = fault_of(AnswerSpec(how=how))
     assert report.kind == "too_big"
     assert size(misbehaving.SMALL.result_bytes) in report.what
+
+
+def test_a_fault_that_an_experiment_raises_is_handed_over_as_it_is(fault_of):
+    report = fault_of(RaiseSpec(how="fault"))
+    assert (report.kind, report.detail) == ("too_much", "")
+    assert (report.what, report.remedy) == ("200,000 events; the limit is 100,000.", "Record less.")
+    assert FAULT_TITLES.keys() == set(get_args(FaultKind))
 
 
 def test_priced_above_the_memory_limit_is_not_started(fault_of):

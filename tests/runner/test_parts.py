@@ -148,6 +148,7 @@ def _every_report():
         faults.crash_signal(11, "Fatal Python error"),
         faults.crash_exit(0, ""),
         faults.too_big(50 << 20, 48 << 20),
+        faults.too_much("200,000 events; the limit is 100,000.", "Record less."),
         faults.cancelled(),
         faults.torch_error(RuntimeError("text")),
         faults.queue_full(64),

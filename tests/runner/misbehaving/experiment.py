@@ -19,6 +19,7 @@ import torch
 from engine.graph.experiment import trace_model
 from engine.runner.confine import applied_features
 from engine.runner.contract import Price, Result, hand_over
+from engine.runner.faults import Fault, too_much
 from tests.runner.misbehaving.spec import PricedSpec, Said, TightGraphSpec
 
 __all__ = ["trace_model"]
@@ -142,6 +143,7 @@ def raise_it(spec, progress):
         "long_text": RuntimeError("x" * 10_000_000),
         "surrogates": RuntimeError("bad \udc80 text"),
         "value_error": ValueError("of the verb, not of the spec"),
+        "fault": Fault(too_much("200,000 events; the limit is 100,000.", "Record less.")),
     }[spec.how]
 
 

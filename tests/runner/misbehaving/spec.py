@@ -107,6 +107,7 @@ Raise = Literal[
     "long_text",
     "surrogates",
     "value_error",
+    "fault",
 ]
 
 
