@@ -156,7 +156,7 @@ def kind_of(name: str) -> str:
         return "gradients"
     if name.endswith("(saved for backward)"):
         return "saved for backward"
-    if " of " in name and name.partition(" ")[0] in ("exp_avg", "exp_avg_sq", "momentum_buffer", "step"):
+    if name.endswith("(optimizer state)"):
         return "optimizer state"
     if name.startswith("output"):
         return "outputs"

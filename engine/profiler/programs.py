@@ -86,10 +86,11 @@ class ModelStep:
             stage = "backward"
             if self.spec.part != "forward":
                 self.loss.backward()  # type: ignore[no-untyped-call]
+            stage = "optimizer step"
+            if self.optimizer is not None:
+                self.optimizer.step()
         except Exception as error:
             self.error = pytorch_error(stage, error)
-        if self.error is None and self.optimizer is not None:
-            self.optimizer.step()
 
     def forget(self) -> None:
         """As before the run: no outputs, no gradients, and an optimizer without state."""
@@ -119,4 +120,4 @@ def _state(optimizer: torch.optim.Optimizer, parameters: dict[str, torch.Tensor]
     for name, parameter in parameters.items():
         for key, value in optimizer.state.get(parameter, {}).items():
             if isinstance(value, torch.Tensor):
-                yield f"{key} of {name}", value
+                yield f"{key} of {name} (optimizer state)", value

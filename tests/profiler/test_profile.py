@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from functools import cache
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -19,12 +20,16 @@ from hypothesis import strategies as st
 from torch.cuda import _memory_viz
 
 from engine import run
-from engine.models.spec import Expression, LinearStack, Mlp, ModelSpec
+from engine.figures.profiler_words import kind_of
+from engine.models.spec import Embedding, Expression, LinearStack, Mlp, ModelSpec
+from engine.optimizer_names import OptimizerName
 from engine.profiler import reading
 from engine.profiler.experiment import profile_program
 from engine.profiler.snapshot import cpu_snapshot, pickled
 from engine.profiler.spec import MEMORY_ROW, Operation, Profiled, ProfileSpec, ProfilingCostSpec
+from engine.runner.faults import Fault
 from engine.script import script_for
+from pages.memory.profiler_exports import profile_downloads
 
 LAYERS, WIDTH = 6, 32
 STACK = ModelSpec(
@@ -45,6 +50,12 @@ SPECS = {
     "step": ProfileSpec(model=ModelSpec(architecture=Mlp()), part="training step"),
     "expression": ProfileSpec(model=ModelSpec(architecture=Expression()), warm_up=False),
 }
+CLEAN = """\
+import msgspec
+from engine import run
+from tests.profiler.test_profile import SPECS
+print(msgspec.msgpack.encode(run(SPECS["{name}"], inline=True)).hex())
+"""
 MM_BACKWARD = "autograd::engine::evaluate_function: MmBackward0"
 SLOW = ("by shape", "stack", "forward", "expression")
 each = pytest.mark.parametrize(
@@ -54,6 +65,13 @@ each = pytest.mark.parametrize(
 
 @cache
 def profiled(name: str) -> Profiled:
+    """`stack` in an interpreter of its own.
+
+    torch adds by time: every Python call of another thread, idle or not, is told all bytes of the meantime, and other
+    tests leave threads behind. A job's process has none.
+    """
+    if SPECS[name].with_stack:
+        return msgspec.msgpack.decode(bytes.fromhex(output_of(CLEAN.format(name=name)).splitlines()[-1]), type=Profiled)
     return run(SPECS[name], inline=True)
 
 
@@ -137,8 +155,10 @@ def nodes_and_what_made_them(found: Profiled) -> Counter[tuple[str, str, str]]:
 
 @pytest.mark.slow
 def test_what_a_checkpoint_keeps_and_which_line_called_an_operation():
-    state = [one.bytes for one in profiled("forward").alive if one.name.startswith("RNG state")]
-    assert state == [torch.get_rng_state().nbytes] * (LAYERS // 2)
+    reentrant = msgspec.structs.replace(STACK, use_reentrant=True)
+    for forward in (profiled("forward"), run(ProfileSpec(model=reentrant, part="forward"), inline=True)):
+        state = [one.bytes for one in forward.alive if one.name.startswith("RNG state")]
+        assert state == [torch.get_rng_state().nbytes] * (LAYERS // 2)
     sources = {row.name: row.source for row in profiled("stack").rows}
     assert sources["aten::linear"].startswith("engine/models/linear_stack.py(")
     assert not any(row.source for row in profiled("checkpointed").rows)
@@ -156,6 +176,25 @@ def test_what_is_alive_at_the_end_is_known_by_name():
     for one in step.alive:
         moments[one.name.partition(" of ")[0] if " of " in one.name else one.name.rpartition(".")[2]] += one.bytes
     assert moments["exp_avg"] == moments["exp_avg_sq"] == moments["grad"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", get_args(OptimizerName))
+def test_whatever_an_optimizer_keeps_is_its_state(name):
+    step = run(ProfileSpec(model=ModelSpec(architecture=Mlp()), part="training step", optimizer=name), inline=True)
+    kinds = {kind_of(one.name) for one in step.alive}
+    assert ("optimizer state" in kinds) == (name != "SGD")
+    assert kinds <= {"optimizer state", "gradients", "outputs", "loss"}
+
+
+def test_what_an_optimizer_refuses_leaves_the_profile_of_what_ran():
+    sparse = ModelSpec(architecture=Embedding(sparse=True))
+    found = run(ProfileSpec(model=sparse, part="training step", optimizer="AdamW"), inline=True)
+    assert found.error is not None
+    assert found.error.stage == "optimizer step"
+    assert "sparse" in found.error.message
+    assert "Optimizer.step#AdamW.step" in rows_by_name(found)
+    assert any(phase == "backward" for phase in found.operations.phases)
 
 
 def test_the_traces_open_in_the_standard_viewers():
@@ -202,8 +241,9 @@ def test_what_cannot_be_profiled_is_said(monkeypatch):
     with pytest.raises(ValueError, match="record_shapes=False"):
         ProfileSpec(record_shapes=False, group_by_input_shape=True)
     monkeypatch.setattr(reading, "MOST_EVENTS", 10)
-    with pytest.raises(ValueError, match="the limit is 10"):
+    with pytest.raises(Fault, match="the limit is 10") as caught:
         profile_program(ISSUE, lambda stage, fraction: None)
+    assert caught.value.kind == "too_much"
     with pytest.raises(TypeError, match="received a set"):
         pickled({1})
 
@@ -222,6 +262,17 @@ def test_the_script_prints_what_the_page_shows(name):
     assert f"negative: {negative}" in printed
     assert f"sum of the column: {found.sum_self_bytes}" in printed
     assert headings(printed) == headings(found.table)
+
+
+@pytest.mark.slow
+def test_the_exported_script_runs_under_its_own_name(tmp_path):
+    """`python profile.py` would be found in place of the standard library's module of that name."""
+    script = next(one for one in profile_downloads(ISSUE, profiled("issue")) if one.file_name.endswith(".py"))
+    assert script.file_name.removesuffix(".py") not in sys.stdlib_module_names
+    (tmp_path / script.file_name).write_text(str(script.content()))
+    done = subprocess.run([sys.executable, script.file_name], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "negative:" in done.stdout
 
 
 def headings(text: str) -> list[str]:
