@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
 import torch
+import torch.utils.checkpoint
 from torch._C._profiler import RecordScope, _EventType, _RecordFunctionFast, _TensorMetadata
 
 from engine import recorded
@@ -42,6 +44,36 @@ def addresses(tensor: torch.Tensor) -> tuple[int, ...]:
         return tuple(part.untyped_storage().data_ptr() for part in recorded.parts(tensor))
     except (RuntimeError, NotImplementedError, TypeError):
         return ()
+
+
+@contextmanager
+def recomputation_marked(name: str) -> Iterator[None]:
+    """Within, what a non-reentrant checkpoint runs again stands under a mark of that name in a profile.
+
+    For as long, the hooks under which a checkpoint runs its forward again open and close the mark too.
+    """
+    hooks: Any = torch.utils.checkpoint._recomputation_hook
+    entered, left, open_marks = hooks.__enter__, hooks.__exit__, list[Any]()
+
+    def enter(self: Any) -> Any:
+        open_marks.append(Mark(name))
+        open_marks[-1].__enter__()
+        return entered(self)
+
+    def leave(self: Any, *raised: object) -> Any:
+        try:
+            return left(self, *raised)
+        finally:
+            open_marks.pop().__exit__(None, None, None)
+
+    before = {name: vars(hooks)[name] for name in ("__enter__", "__exit__") if name in vars(hooks)}
+    hooks.__enter__, hooks.__exit__ = enter, leave
+    try:
+        yield
+    finally:
+        del hooks.__enter__, hooks.__exit__
+        for one, function in before.items():
+            setattr(hooks, one, function)
 
 
 def kept_by_checkpoint(hook: Any) -> Iterator[tuple[str, torch.Tensor]]:

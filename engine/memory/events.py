@@ -11,6 +11,8 @@ from engine.shapes import plain_shape
 MARK = "atlas "
 PLACE, PHASE, LOOK = f"{MARK}place ", f"{MARK}phase ", f"{MARK}look "
 """Names of the marks a recording leaves between operations, each followed by a number."""
+RERUN = f"{MARK}rerun"
+"""Name of the mark around a forward that a non-reentrant checkpoint runs again."""
 
 REORDERED = 16
 """Events looked ahead for the one that the allocator counted next."""
@@ -36,11 +38,13 @@ class Under(NamedTuple):
     node: int = -1
     """Number of the running node's own event, to tell nodes apart."""
     reruns: bool = False
-    """An operation that records autograd nodes while a node runs: a forward run again."""
+    """An operation that records autograd nodes while a checkpoint runs its forward again, not one of double backward."""
     direct: bool = True
     """No operation below the running node."""
     reentrant: bool = False
     """The running node is a reentrant checkpoint."""
+    in_checkpoint: bool = False
+    """Within RERUN."""
 
 
 NOTHING = Under()
@@ -113,6 +117,8 @@ def _below(found: Events, event: Any, under: Under) -> Under:
     name: str = event.name
     if name.startswith(PLACE):
         return under._replace(place=int(name[len(PLACE) :]))
+    if name == RERUN:
+        return under._replace(in_checkpoint=True)
     if name.startswith(MARK):
         found.events.append(Event(event.start_time_ns, 0, 0, 0, -1, under, name))
         return under
@@ -126,8 +132,8 @@ def _below(found: Events, event: Any, under: Under) -> Under:
         return under
     _note_shapes(found.seen, inputs)
     operation = under.operation if name in _FACTORIES and _is_operation(under) else name
-    reruns = under.reruns or (under.node >= 0 and sequence_nr >= 0)
-    return Under(operation, under.place, under.sequence_nr, under.node, reruns, False, under.reentrant)
+    reruns = under.reruns or ((under.in_checkpoint or under.reentrant) and sequence_nr >= 0)
+    return under._replace(operation=operation, reruns=reruns, direct=False)
 
 
 def _is_operation(under: Under) -> bool:

@@ -16,7 +16,7 @@ from engine.graph.roots import named_inputs
 from engine.graph.spec import PyTorchError
 from engine.graph.walk import collection_paused
 from engine.memory.attribution import trace_of
-from engine.memory.events import LOOK, PHASE, read_events
+from engine.memory.events import LOOK, PHASE, RERUN, read_events
 from engine.memory.looks import (
     Freed,
     Look,
@@ -58,6 +58,7 @@ class MemoryRecording:
         if self.is_cuda:
             torch.cuda.reset_peak_memory_stats(self.device)
         self._stack.enter_context(self._profile)
+        self._stack.enter_context(recorded_memory.recomputation_marked(RERUN))
         self._stack.enter_context(self.places)
         return self
 

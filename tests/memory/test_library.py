@@ -203,3 +203,47 @@ def test_mem_tracker_finds_the_same_where_it_looks(checkpointed):
 def now(tracker):
     (found,) = tracker.get_tracker_snapshot("current").values()
     return {getattr(kind, "value", kind): size for kind, size in found.items()}
+
+
+def test_double_backward_is_no_recomputation():
+    weight = torch.randn(16, 16, requires_grad=True)
+
+    def step():
+        loss = (torch.tanh(weight) @ weight).square().sum()
+        (grad,) = torch.autograd.grad(loss, weight, create_graph=True)
+        grad.square().sum().backward()
+
+    trace = record_memory(step, inputs={"weight": weight})
+    assert [one for one in trace.phases if one.name == "recompute"] == []
+    assert {row.category for row in rows(trace)} & {"recomputed"} == set()
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_a_checkpointed_function_is_recomputation(use_reentrant):
+    before = dict(vars(torch.utils.checkpoint._recomputation_hook))
+    x = torch.randn(16, 16, requires_grad=True)
+
+    def step():
+        checkpoint(lambda y: torch.tanh(y.exp()).sin(), x, use_reentrant=use_reentrant).sum().backward()
+
+    trace = record_memory(step, inputs={"x": x})
+    assert len([one for one in trace.phases if one.name == "recompute"]) == 1
+    assert {row.operation for row in rows(trace) if row.category == "recomputed"} >= {"aten::exp", "aten::tanh"}
+    assert dict(vars(torch.utils.checkpoint._recomputation_hook)) == before
+
+
+def test_a_closure_runs_inside_of_the_optimizers_step():
+    model, x = nn.Linear(8, 8), torch.randn(4, 8)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        return loss
+
+    trace = record_memory(lambda: optimizer.step(closure) and None, model, {"x": x}, optimizer)
+    names = [one.name for one in trace.phases if one.first < one.after]
+    after_backward = {names[number + 1] for number, name in enumerate(names[:-1]) if name == "backward"}
+    assert after_backward == {"optimizer step"}
+    assert trace.largest_difference_bytes == 0
