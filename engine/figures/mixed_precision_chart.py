@@ -51,6 +51,9 @@ def track_chart(
     if selected is not None and 0 <= selected < len(track.steps):
         figure.add_vline(x=selected, line={"color": TEXT[theme], "width": 1, "dash": "dot"}, layer="below")
     _name_axes(figure, track, theme)
+    # A click chooses a step, which the dotted line shows: what plotly itself would dim stays as it is.
+    for kind in ("bar", "scatter"):
+        figure.update_traces(selected_marker_opacity=1, unselected_marker_opacity=1, selector={"type": kind})
     return styled(
         figure,
         height,

@@ -197,7 +197,17 @@ def layer_errors(plain: Outputs, other: Outputs) -> tuple[LayerError, ...]:
             type=plain.types[path],
             call=number,
             all_before=apart(path, tensor, other.found.get((path, number))),
-            own=apart(path, tensor, plain.own[path, number]) if (path, number) in plain.own else None,
+            own=_own(path, tensor, plain.own[path, number], other.found.get((path, number)))
+            if (path, number) in plain.own
+            else None,
         )
         for (path, number), tensor in plain.found.items()
     )
+
+
+def _own(path: str, plain: torch.Tensor, alone: torch.Tensor, run: torch.Tensor | None) -> Apart:
+    """What a module adds; not measured where its input is cast before it, and not by autocast on its behalf."""
+    if run is not None and plain.dtype == alone.dtype != run.dtype:
+        told = f"{dtype_of(plain)} comes in alone, and autocast casts nothing; the whole run gives {dtype_of(run)}"
+        return Apart(name=path, dtypes=(dtype_of(plain), dtype_of(alone)), missing=f"not measured: {told}")
+    return apart(path, plain, alone)

@@ -144,7 +144,8 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
 class LayerError(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a module: `all_before` in the whole run under autocast, `own` when it alone runs under autocast.
 
-    For `own` it is given the plain run's inputs; None for modules that hold others.
+    For `own` it is given the plain run's inputs; None for modules that hold others. Without a number where autocast
+    casts none of these inputs, while in the whole run low-precision ones come in.
     """
 
     path: str

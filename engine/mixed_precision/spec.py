@@ -59,7 +59,7 @@ class AutocastMap(Result, frozen=True, kw_only=True):
 
     @property
     def outside_graph_bytes(self) -> int:
-        """New bytes held of which no node of the loss's graph tells: what checkpoints keep to run their blocks again."""
+        """New bytes held that no node of the loss's graph has: what checkpoints keep to run their blocks again."""
         return max(0, (self.held.beside_leaves_bytes or 0) - sum(one.saved_bytes for one in self.operations))
 
 

@@ -111,8 +111,9 @@ PRESETS: tuple[Preset, ...] = (
         LSTM_WITHOUT,
         "Saved copies",
         "An LSTM over 20 steps; A has the cache, this run has `cache_enabled=False`. What happens to the bytes held?",
-        "They more than triple, and exceed the plain run's: 19 of the 20 steps each save a copy of the recurrent weight "
-        "of their own (the first state requires no gradient, so its step saves none). With the cache all share one.",
+        "They more than triple, and exceed the plain run's: 19 of the 20 steps each save a copy of the recurrent "
+        "weight of their own (the first state requires no gradient, so its step saves none). With the cache all share "
+        "one.",
         against=LSTM,
     ),
     _asked(
@@ -121,8 +122,8 @@ PRESETS: tuple[Preset, ...] = (
         "Errors",
         "Twelve equal Linear + ReLU. Does one of them lose much more than the others?",
         "No: by itself each linear layer is off by two to four thousandths, the rounding of bfloat16 (8 bits, 2⁻⁹ "
-        "at most for one number). `relu` has no error of its own to measure: it is unknown to autocast. Nor do the errors add up to twelve times that: "
-        "roundings go either way, and the output is about as far off as one layer.",
+        "at most for one number). (`relu` is a function here, no module, so it has no point.) Nor do the errors add up "
+        "to twelve times that: roundings go either way, and the output is about as far off as one layer.",
     ),
     _asked(
         "What goes wrong where autocast casts nothing?",

@@ -227,6 +227,18 @@ def test_own_error_of_a_layer_is_that_of_the_layer_alone(found):
     assert row.all_before.relative > row.own.relative
 
 
+def test_a_batch_norm_that_gets_low_precision_only_in_the_whole_run_is_not_measured_alone(found):
+    rows = [row for result in found.values() for row in result.layers if row.own is not None]
+    norms = [row for row in rows if row.type == "BatchNorm2d"]
+    assert norms
+    for row in norms:
+        assert row.own.relative is None
+        assert "float32 comes in alone" in row.own.missing
+        assert row.all_before.dtypes == ("float32", "bfloat16")
+    # A layer norm gets float32 in the whole run too.
+    assert {row.own.relative for row in rows if row.type == "LayerNorm"} == {0.0}
+
+
 def test_float16_and_refused_backward():
     half = mapped(SMALL, dtype="float16")
     assert {call.outputs[0] for call in half.calls if call.name == "aten::linear"} == {"float16"}
