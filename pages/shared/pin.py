@@ -144,9 +144,15 @@ def pin_as_a(spec: Spec[Any]) -> None:
 
 
 def unpin_text(text: str) -> None:
-    """The same for the run that this text of a link stands for."""
-    _pins().pop(kind_in(text) or "", None)
-    st.query_params.pop(PARAMETER, None)
+    """Let go of the run that this text of a link stands for, wherever it is kept; another run that is A stays.
+
+    The link need not hold it: a page change and a picture of another kind of run take it out, and it would come back.
+    """
+    kind = kind_in(text) or ""
+    if _pins().get(kind) == text:
+        del _pins()[kind]
+    if st.query_params.get(PARAMETER) == text:
+        st.query_params.pop(PARAMETER, None)
 
 
 def unpin(kind: type[Spec[Any]]) -> None:

@@ -74,11 +74,11 @@ def apply_preset(preset: Preset, number: int) -> None:
 def _pin_for(preset: Preset) -> None:
     """Pin the question's A; let go of one that another question pinned, but not of the reader's own."""
     before = st.session_state.pop(PINNED, None)
+    if before is not None:
+        unpin_text(before)
     if preset.against is not None:
         pin_as_a(preset.against)
         st.session_state[PINNED] = encode_spec(preset.against)
-    elif before is not None and st.query_params.get(PARAMETER) == before:
-        unpin_text(before)
 
 
 def _write_link(preset: Preset) -> None:
@@ -128,6 +128,8 @@ def draw_preset(presets: Sequence[Preset]) -> None:
         return
     preset = presets[number]
     st.session_state[ASKED] = preset.question
+    if preset.against is not None and pinned_spec(type(preset.against)) == preset.against:
+        st.session_state[PINNED] = encode_spec(preset.against)  # also where a link or a page change brought it back
     with st.container(border=True, key="question-card"):
         presenting = bool(st.session_state.get("present"))
         prediction, side = st.columns([2, 1] if presenting else [5, 1], vertical_alignment="center")
