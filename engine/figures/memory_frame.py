@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from engine.figures.arrays import array
 from engine.figures.chart_svg import svg_text
-from engine.figures.memory_svg import WIDTH, box, fitting_text, mark, speaking
+from engine.figures.memory_svg import WIDTH, box, mark, speaking, text_width, whole_text
 from engine.figures.memory_words import phase_words
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import BYTE_UNITS, format_count, format_time
@@ -29,7 +29,6 @@ SHORT = {
     "zero_grad": ("zero_grad", "zero"),
     "end of step": ("end of step", "end"),
 }
-PHASE_LETTER = 5.7
 HATCH = "memory-hatch"
 
 
@@ -106,7 +105,7 @@ class TimeFrame:
         shade = f' fill-opacity="{0.13 if number % 2 else 0.05}"'
         parts = [box(left, TOP - 14, right - left, HEIGHT + 14, LINE[self.theme], shade)]
         for words in SHORT.get(phase.name, (phase.name,)):
-            if len(words) * PHASE_LETTER + 4 <= right - left:
+            if text_width(words, 11) + 2 <= right - left:
                 middle = (left + right) / 2
                 parts.append(svg_text(middle, PHASES_Y + 4, words, TEXT[self.theme], 11, anchor="middle"))
                 break
@@ -122,7 +121,7 @@ class TimeFrame:
             path = f"M{left:.1f} {STEPS_Y - 8}V{self.bottom:.1f}"
             yield f'<path d="{path}" stroke="{LINE[self.theme]}" stroke-opacity=".8"/>'
             words = f"step {step}" if step else "before step 1"
-            yield fitting_text(left + 5, STEPS_Y + 2, words, TEXT[self.theme], 12, right - left - 6, weight=650)
+            yield whole_text(left + 5, STEPS_Y + 2, words, TEXT[self.theme], 12, right - left - 6, weight=650)
 
     def _ticks(self) -> Iterator[str]:
         span = self.high - self.low

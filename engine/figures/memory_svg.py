@@ -15,6 +15,11 @@ AMOUNT: dict[Theme, float] = {"light": 0.4, "dark": 0.46}
 """How much of a category's accent its areas have: text on them stays readable."""
 
 
+WIDE, NARROW = frozenset("mwMW@%…—"), frozenset("iljtfrI.,:;'|![]()/ ")
+"""Letters much wider and narrower than others."""
+MOST_LETTERS = 200
+
+
 def area_colour(category: str, theme: Theme) -> str:
     """The fill of a category's area."""
     return mix(SURFACE[theme], meaning(category).accent(theme), AMOUNT[theme])
@@ -40,15 +45,44 @@ def box(x: float, y: float, width: float, height: float, fill: str, extra: str =
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"{extra}/>'
 
 
+def text_width(text: str, size: float, weight: int = 400) -> float:
+    """Pixels that a line takes at most in a common sans-serif font."""
+    units = sum(0.92 if one in WIDE else 0.36 if one in NARROW else 0.74 if one.isupper() else 0.62 for one in text)
+    return units * size * (1.0 if weight < 600 else 1.07)
+
+
+def shortened(text: str, size: float, room: float, weight: int = 400) -> str:
+    """The line, or the longest that fits into `room` pixels with its middle cut; "" where not even four letters fit."""
+    if text_width(text, size, weight) <= room:
+        return text
+    for letters in range(len(text) - 1, 3, -1):
+        head = (letters - 1) // 2
+        cut = f"{text[:head]}…{text[len(text) - (letters - 1 - head) :]}"
+        if text_width(cut, size, weight) <= room:
+            return cut
+    return ""
+
+
 def fitting_text(x: float, y: float, text: str, colour: str, size: float, room: float, *, weight: int = 400) -> str:
     """One line cut in the middle to `room` pixels; nothing where not even four letters fit."""
-    letters = int(room / (size * (0.6 if weight < 600 else 0.64)))
-    if letters < 4:
+    words = shortened(text[:MOST_LETTERS], size, room, weight)
+    return svg_text(x, y, words, colour, size, weight=weight) if words else ""
+
+
+def whole_text(x: float, y: float, text: str, colour: str, size: float, room: float, *, weight: int = 400) -> str:
+    """One line, nothing where it does not fit into `room` pixels."""
+    return svg_text(x, y, text, colour, size, weight=weight) if text_width(text, size, weight) <= room else ""
+
+
+def clipped(x: float, y: float, width: float, height: float, content: str) -> str:
+    """What is drawn in a rectangle, cut at its edges."""
+    if not content:
         return ""
-    if len(text) > letters:
-        head = (letters - 1) // 2
-        text = f"{text[:head]}…{text[len(text) - (letters - 1 - head) :]}"
-    return svg_text(x, y, text, colour, size, weight=weight)
+    place = f"{x:.1f} {y:.1f} {width:.1f} {height:.1f}"
+    return (
+        f'<svg x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" viewBox="{place}" '
+        f'overflow="hidden">{content}</svg>'
+    )
 
 
 def category_legend(present: Iterable[str], x: float, y: float, theme: Theme) -> tuple[list[str], float, float]:

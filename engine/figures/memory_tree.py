@@ -13,7 +13,7 @@ from engine.memory.spec import MemoryTrace
 
 LEAVES = 320
 """Blocks with a rectangle of their own; the smaller ones of a group share one."""
-GROUPS = 24
+GROUPS = 32
 """Modules, operations or lines of one picture; deeper modules count for the one around them."""
 LEVELS: dict[str, tuple[Grouping, Grouping]] = {
     "category, then module": ("category", "module"),

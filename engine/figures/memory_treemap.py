@@ -9,7 +9,17 @@ from collections.abc import Iterator
 
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.memory_squarify import Rectangle, squarify
-from engine.figures.memory_svg import WIDTH, area_colour, box, category_legend, fitting_text, mark, speaking
+from engine.figures.memory_svg import (
+    WIDTH,
+    area_colour,
+    box,
+    category_legend,
+    clipped,
+    fitting_text,
+    mark,
+    speaking,
+    text_width,
+)
 from engine.figures.memory_tree import Group, Leaf, memory_tree
 from engine.figures.memory_words import block_words, category_words
 from engine.figures.palette import BACKGROUND, LINE, MUTED, SURFACE, TEXT, Theme, meaning, mix
@@ -94,7 +104,7 @@ class _Drawing:
             parts.append(mark(category, left, place.y + height / 2 - 4.5, 0.95, self.theme))
             left += 14
         told = format_bytes(group.bytes)
-        needed = size * 0.6 * len(told) + 10
+        needed = text_width(told, size) + 10
         room = place.width - (left - place.x) - 4
         weight = 650 if height == OUTER_HEADER else 500
         with_bytes = room - needed > size * 4
@@ -113,7 +123,7 @@ class _Drawing:
         if with_bytes:
             right = place.x + place.width - 5
             parts.append(svg_text(right, baseline, told, TEXT[self.theme], size, anchor="end"))
-        return "".join(parts)
+        return clipped(place.x, place.y, place.width, place.height, "".join(parts))
 
     def _leaf(self, leaf: Leaf, place: Rectangle) -> str:
         fill, ink = area_colour(leaf.category, self.theme), TEXT[self.theme]
@@ -121,12 +131,14 @@ class _Drawing:
         parts = [box(place.x, place.y, place.width, place.height, fill, edge)]
         lines = wrapped(leaf.label, place.width - 9, place.height - 15)
         told = format_bytes(leaf.bytes)
-        if LETTERS * 0.6 * len(told) <= place.width - 8:
+        if text_width(told, LETTERS) <= place.width - 8:
             lines.append(told)
+        words = ""
         for number, line in enumerate(lines):
             baseline = 12.5 + LINE_HEIGHT * number
             if baseline + 3 <= place.height:
-                parts.append(fitting_text(place.x + 5, place.y + baseline, line, ink, LETTERS, place.width - 9))
+                words += fitting_text(place.x + 5, place.y + baseline, line, ink, LETTERS, place.width - 9)
+        parts.append(clipped(place.x, place.y, place.width, place.height, words))
         if leaf.index < 0:
             words = f"{leaf.label}, {category_words(leaf.category)}\n{format_bytes(leaf.bytes)} together"
             return speaking(words, "".join(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from engine.graph.recording import Place, Recording, record_forward, user_frame
 from engine.memory.events import PLACE
 
 _ENGINES = (torch.autograd.backward, torch.autograd.grad, torch.Tensor.backward)
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_MODELS = os.path.join(_OURS, "models") + os.sep
+"""Of this package only the models are code that a reader of the trace calls theirs."""
 
 
 class MarkPlaces(TorchFunctionMode):
@@ -37,7 +41,7 @@ class MarkPlaces(TorchFunctionMode):
                 return func(*args, **(kwargs or {}))
         if func.__name__ in ("__get__", "__set__"):
             return func(*args, **(kwargs or {}))
-        frame, first = user_frame(sys._getframe(1)), recorded.next_sequence_nr()
+        frame, first = _line_shown(sys._getframe(1)), recorded.next_sequence_nr()
         with recorded_memory.Mark(f"{PLACE}{self._number(frame)}"):
             try:
                 return func(*args, **(kwargs or {}))
@@ -79,6 +83,13 @@ class MarkPlaces(TorchFunctionMode):
             self._inside -= 1
             if not self._inside:
                 self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+
+
+def _line_shown(frame: FrameType | None) -> FrameType | None:
+    """The frame whose line stands for an operation: none where the training loop that is recorded is our own."""
+    found = user_frame(frame)
+    path = "" if found is None else found.f_code.co_filename
+    return None if path.startswith(_OURS) and not path.startswith(_MODELS) else found
 
 
 def _modules(model: nn.Module) -> list[nn.Module]:

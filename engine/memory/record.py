@@ -15,6 +15,7 @@ from engine import recorded, recorded_memory, recorded_replay
 from engine.graph.roots import named_inputs
 from engine.graph.spec import PyTorchError
 from engine.graph.walk import collection_paused
+from engine.memory.arguments import check_arguments
 from engine.memory.attribution import trace_of
 from engine.memory.events import LOOK, PHASE, RERUN, read_events
 from engine.memory.looks import (
@@ -124,8 +125,10 @@ def record_memory(
 
     `step` does what a training loop does: forward, `loss.backward()`, `optimizer.step()`, `zero_grad()`. Where each
     begins is seen by itself. What was allocated before is not part of the allocator's figure (`MemoryRecording` around
-    the building of a model has that too). Errors of `step` pass through.
+    the building of a model has that too). Errors of `step` pass through; TypeError and ValueError where the arguments
+    are not what they should be.
     """
+    check_arguments(step, model, inputs, optimizer, steps)
     followed = _Followed(model, named_inputs(inputs), optimizer)
     with followed.recording as recording:
         if model is not None:

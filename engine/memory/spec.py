@@ -64,7 +64,7 @@ class MemorySpec(Spec[MemoryTrace], frozen=True, kw_only=True):
 
     verb: ClassVar[str] = "record_model_memory"
     result: ClassVar[type[Result]] = MemoryTrace
-    limits: ClassVar[Limits] = Limits(wall_s=120.0, cpu_s=240)
+    limits: ClassVar[Limits] = Limits(wall_s=300.0, cpu_s=240)
 
     model: ModelSpec = ModelSpec()
     optimizer: Literal[OptimizerName, "none"] = "AdamW"

@@ -247,3 +247,21 @@ def test_a_closure_runs_inside_of_the_optimizers_step():
     after_backward = {names[number + 1] for number, name in enumerate(names[:-1]) if name == "backward"}
     assert after_backward == {"optimizer step"}
     assert trace.largest_difference_bytes == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [
+        ({"step": nn.Linear(2, 2)}, TypeError, "step must be a function without arguments.*received Linear"),
+        ({"step": 3}, TypeError, "received int"),
+        ({"model": "gpt"}, TypeError, "model must be an nn.Module or None, received str"),
+        ({"inputs": "x"}, TypeError, "inputs must be tensors.*received str"),
+        ({"inputs": {"x": 3}}, TypeError, "inputs must be tensors.*received dict"),
+        ({"optimizer": torch.optim.SGD}, TypeError, "optimizer must be a torch.optim.Optimizer"),
+        ({"steps": 1.5}, TypeError, "steps must be a whole number, received float"),
+        ({"steps": 0}, ValueError, "steps must be at least 1, received 0"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_words(arguments, error, told):
+    with pytest.raises(error, match=told):
+        record_memory(**{"step": lambda: None, **arguments})

@@ -147,3 +147,11 @@ def test_what_backward_has_freed_is_saved_no_more():
     assert after(retained, "end of step", 1)["saved"] == 2 * 64 * 256 * 4
     live = retained.blocks.live_bytes(retained.events)
     assert (live >= 0).all()
+
+
+def test_no_line_of_this_package_but_the_models_is_shown():
+    trace = record(steps=1)
+    lines = {(row.category, row.source.file) for row in rows(trace) if row.source is not None}
+    assert lines, "the models' own lines are there"
+    assert {file for _, file in lines} & {"experiment.py", "record.py", "looks.py", "optimizers.py"} == set()
+    assert all(row.source is None for row in rows(trace) if row.category == "optimizer_state")
