@@ -30,6 +30,12 @@ def scale_words(scale: float) -> str:
     return f"2^{exponent:.0f} = {plain}" if exponent is not None and exponent == round(exponent) else plain
 
 
+def short_scale(scale: float) -> str:
+    """For narrow cells: 65536.0 -> "2^16"."""
+    exponent = log2_or_none(scale)
+    return f"2^{exponent:.0f}" if exponent is not None and exponent == round(exponent) else plain_scale(scale)
+
+
 def plain_scale(scale: float) -> str:
     """Whole numbers to the last digit, others with six digits."""
     return format_count(int(scale)) if scale.is_integer() and abs(scale) < 1e15 else f"{scale:.6g}"
@@ -149,8 +155,9 @@ def _add_beside(figure: go.Figure, beside: Run, theme: Theme) -> None:
             col=1,
             x=[step.number for step in beside.steps],
             y=[value if value is not None and math.isfinite(value) else None for value in values],
-            mode="lines",
+            mode="lines+markers",
             name=f"{name}, {beside.name}",
+            marker={"symbol": "circle-open", "size": 8, "color": MUTED[theme]},
             line={"color": MUTED[theme], "width": 3.5, "dash": "longdash"},
             opacity=0.75,
             hovertemplate=f"step %{{x}}: {name} %{{y:.4g}}, {beside.name}<extra></extra>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.figures.grad_scaler_timeline import scale_words
+from engine.figures.grad_scaler_timeline import scale_words, short_scale
 from engine.figures.units import format_count, format_significant
 from engine.grad_scaler.results import Run, Scaled, Share, Spread, Step
 
@@ -13,28 +13,57 @@ STEP_COLUMNS = (
     "step", "loss", "scale before", "scale after", "growth tracker", "event", "found_inf", "skipped", "parameters",
     "norm scaled", "norm unscaled", "norm clipped", "norm applied", "first weight",
 )  # fmt: skip
-SHARE_COLUMNS = ("dtype", "scale", "rounds to 0", "subnormal", "normal", "overflow", "saturates", "lost")
+SHARE_COLUMNS = ("dtype", "scale", "lost", "rounds to 0", "subnormal", "normal", "overflow", "saturates")
 
 
-def headline(found: Scaled, scale: float) -> str:
+ZERO = (
+    " With a scale of 0 every scaled gradient is 0 and passes the check; unscaled it is 0 / 0 = nan, and the next step "
+    "writes it into the parameters."
+)
+
+
+def headline(found: Scaled, scale: float, enabled: bool = True) -> str:
     """Steps skipped and how the scale moved, then what float16 would lose without and with the first scale."""
     run = found.run
     if not run.steps:
         return f"No step was finished: PyTorch refuses {run.error_call} in step {run.error_step}."
+    parts = [
+        _steps_and_scale(run) if enabled else f"The scaler is not enabled: none of {len(run.steps)} steps is checked."
+    ]
+    if spread := spread_named(found, "parameters"):
+        parts.append(_rounded(share(spread, "float16", 1.0), share(spread, "float16", scale)))
+    return " ".join(part for part in parts if part)
+
+
+def _steps_and_scale(run: Run) -> str:
+    """Steps skipped, and where the scale went."""
     skipped = [step.number for step in run.steps if step.skipped]
     growths, backoffs = (sum(step.event == event for step in run.steps) for event in ("growth", "backoff"))
     first, last = run.steps[0].scale_before, run.steps[-1].scale_after
-    parts = [
-        f"**{_numbered(skipped)}** of {len(run.steps)} skipped. The scale moved from {scale_words(first)} to "
-        f"**{scale_words(last)}** ({growths} × growth, {backoffs} × backoff)."
-    ]
-    if spread := spread_named(found, "parameters"):
-        without, scaled = share(spread, "float16", 1.0), share(spread, "float16", scale)
-        parts.append(
-            f"In float16 {_of(without.to_zero, without.counted)} of the parameters' gradients round to 0 without a "
-            f"scale, {_of(scaled.to_zero, scaled.counted)} with the first one."
+    words = f"**{_numbered(skipped)}** of {len(run.steps)} skipped. "
+    events = f"({growths} × growth, {backoffs} × backoff)."
+    if first == last:
+        return (
+            words
+            + f"The scale is **{scale_words(last)}**, as at the start"
+            + (f" {events}" if growths or backoffs else ": it did not move.")
         )
-    return " ".join(parts)
+    words += f"The scale moved from {scale_words(first)} to **{scale_words(last)}** {events}"
+    return words + (
+        " With a scale of 0 every gradient is 0 and unscaled nan: no step is taken again." if not last else ""
+    )
+
+
+def _rounded(without: Share, scaled: Share) -> str:
+    """How many gradients float16 loses, of how many."""
+    if not without.counted:
+        return ""
+    second = "" if scaled.scale == without.scale else f", and {_of(scaled)} with the first one"
+    return f"Of {_counted(without.counted)}, float16 rounds {_of(without)} to 0 without a scale{second}."
+
+
+def _counted(elements: int) -> str:
+    return "one parameter gradient" if elements == 1 else f"{format_count(elements)} parameter gradients"
 
 
 def _numbered(skipped: Sequence[int]) -> str:
@@ -47,8 +76,9 @@ def _numbered(skipped: Sequence[int]) -> str:
     return f"{len(skipped)} steps"
 
 
-def _of(part: int, whole: int) -> str:
-    return "none" if not part else "all" if part == whole else f"{format_count(part)} of {format_count(whole)}"
+def _of(share: Share) -> str:
+    part, whole = share.to_zero, share.counted
+    return "none" if not part else format_count(part) if part < whole else "it" if whole == 1 else "all"
 
 
 def spread_named(found: Scaled, source: str) -> Spread | None:
@@ -105,9 +135,11 @@ def share_rows(spread: Spread) -> list[tuple[str, ...]]:
     return [
         (
             one.dtype,
-            scale_words(one.scale),
-            *(_share(n, one.counted) for n in (one.to_zero, one.subnormal, one.normal, one.overflow, one.saturated)),
-            _share(one.lost, one.counted),
+            short_scale(one.scale),
+            *(
+                _share(n, one.counted)
+                for n in (one.lost, one.to_zero, one.subnormal, one.normal, one.overflow, one.saturated)
+            ),
         )
         for one in sorted(spread.shares, key=lambda one: [lane.dtype for lane in spread.best].index(one.dtype))
     ]

@@ -157,7 +157,8 @@ def sum_chart(found: RunningSums, exact: tuple[float, float], theme: Theme) -> g
     figure = go.Figure()
     last = max((run.counts[-1] for run in found.runs), default=1)
     figure.add_scatter(
-        x=[0, last], y=[one if math.isfinite(one) else None for one in exact], mode="lines", name="exact", hoverinfo="skip",
+        x=[0, last], y=[one if math.isfinite(one) else None for one in exact], mode="lines", name="exact",
+        hoverinfo="skip",
         line={"color": MUTED[theme], "dash": "dash", "width": 5},
     )  # fmt: skip
     for place, run in enumerate(found.runs):

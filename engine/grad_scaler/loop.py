@@ -10,7 +10,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from engine.grad_scaler.programs import Program
 from engine.grad_scaler.results import Event, Run, Step
-from engine.grad_scaler.spec import GradScalerSpec
+from engine.grad_scaler.spec import GradScalerSpec, unknown_place
 from engine.optimizers import make_optimizer
 from engine.pytorch_said import PyTorchSaid, said
 from engine.recorded_grad_scaler import found_inf_in, found_inf_of, values_of
@@ -24,6 +24,10 @@ class Refused(Exception):
         self.call, self.error = call, error
 
 
+class NotedError(Exception):
+    """What this project does beside a step failed: never taken for PyTorch's refusal."""
+
+
 class Loop:
     """One run: `records` grows by a Step for each pass that ends without an error."""
 
@@ -35,6 +39,7 @@ class Loop:
         self.records: list[Step] = []
         self.applied: list[float | None] = []
         self.called: list[bool] = []
+        self.inside: list[bool] = []
         self.optimizers: list[torch.optim.Optimizer] = []
 
     def run(self, before_step: Callable[[int], None]) -> Run:
@@ -61,10 +66,7 @@ class Loop:
     def _check_places(self) -> None:
         for one in self.spec.injections:
             if one.place != "loss" and one.place not in self.parameters:
-                known = ", ".join(["loss", *list(self.parameters)[:12]])
-                raise ValueError(
-                    f"GradScalerSpec.injections names {one.place!r}, which is no parameter here. Known are {known}."
-                )
+                raise ValueError(unknown_place(one.place, list(self.parameters)))
 
     def _make(self) -> None:
         spec, total = self.spec, len(self.parameters)
@@ -91,16 +93,21 @@ class Loop:
 
     def _note_step(self, number: int) -> Any:
         def note(optimizer: torch.optim.Optimizer, arguments: Any, named: Any) -> None:
-            scale = getattr(optimizer, "grad_scale", None)  # a fused optimizer divides by it inside its kernel
-            found = norm_of(self._owned(number))
-            self.applied[number] = found if scale is None or found is None else found / float(scale)
-            self.called[number] = True
+            try:
+                scale = getattr(optimizer, "grad_scale", None)  # a fused optimizer divides by it inside its kernel
+                found = norm_of(self._owned(number))
+                self.applied[number] = found if scale is None or found is None else divided(found, float(scale))
+                self.inside[number] = bool(getattr(optimizer, "found_inf", None))
+                self.called[number] = True
+            except Exception as error:
+                raise NotedError(f"looking at a step of optimizer {number}") from error
 
         return note
 
     def _step(self, number: int) -> Step:
         spec, scaler = self.spec, self.scaler
-        self.applied, self.called = [None] * spec.optimizers, [False] * spec.optimizers
+        self.applied = [None] * spec.optimizers
+        self.called, self.inside = [False] * spec.optimizers, [False] * spec.optimizers
         if spec.mistake != "zero_grad forgotten":
             self._zero_grad()
         loss = self._backward(number)
@@ -130,6 +137,7 @@ class Loop:
             checked=checked,
             non_finite=non_finite,
             called=tuple(self.called),
+            skipped_inside=tuple(self.inside),
             taken=self._taken(before),
             scaled_norm=scaled,
             unscaled_norm=unscaled,
@@ -220,8 +228,15 @@ class Loop:
 def _called(call: str, action: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return action(*arguments)
+    except NotedError:
+        raise
     except Exception as error:
         raise Refused(call, said(error)) from None
+
+
+def divided(norm: float, scale: float) -> float:
+    """As IEEE 754 divides: a scale of 0 gives inf, or nan for 0 / 0, where Python raises."""
+    return float(torch.tensor(norm, dtype=torch.float64) / scale)
 
 
 def norm_of(parameters: Any) -> float | None:

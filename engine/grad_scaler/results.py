@@ -33,6 +33,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     non_finite: tuple[int | None, ...]
     called: tuple[bool, ...]
     """Of each optimizer, whether its `step` was called at all: not where the scaler skips it."""
+    skipped_inside: tuple[bool, ...]
+    """Of each optimizer, whether its `step` was called with the scaler's flag set: a fused one then changes nothing."""
     taken: tuple[bool, ...]
     scaled_norm: float | None
     unscaled_norm: float | None
@@ -44,7 +46,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def skipped(self) -> bool:
         """Whether the scaler kept any optimizer from its step."""
-        return any(flag for flag in self.found_inf) and not all(self.taken)
+        kept = (inside or not called for called, inside in zip(self.called, self.skipped_inside, strict=True))
+        return any(flag and was for flag, was in zip(self.found_inf, kept, strict=True))
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

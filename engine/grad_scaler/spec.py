@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from engine.grad_scaler.injections import LOSS, MOST_INJECTIONS, MOST_STEPS, Injection
+from engine.grad_scaler.parameters import parameter_names
 from engine.grad_scaler.results import Scaled
 from engine.models.size import parameter_count
 from engine.models.spec import Mlp, ModelSpec, describe
@@ -35,7 +37,14 @@ MOST_PARAMETERS = 200_000
 MOST_ELEMENTS = 60_000
 """Gradients that are converted in every format at every scale; fewer steps are looked at in a larger model."""
 SAMPLED_STEPS = 4
+MOST_NAMED = 60
 SMALL_MODEL = ModelSpec(architecture=Mlp(), loss="cross_entropy")
+
+
+def unknown_place(place: str, known: Sequence[str]) -> str:
+    """What to say of an overflow put where no parameter is."""
+    shown = ", ".join([LOSS, *known[:MOST_NAMED]]) + (" and so on" if len(known) > MOST_NAMED else "")
+    return f"GradScalerSpec.injections names {place!r}, which is no parameter here. Known are {shown}."
 
 
 class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
@@ -76,6 +85,7 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
                 f"GradScalerSpec.injections takes at most {MOST_INJECTIONS}; received {len(self.injections)}. "
                 "Give fewer."
             )
+        self._check_injections()
         if self.mistake == "unscale_ while accumulating" and self.accumulation < 2:
             raise ValueError(
                 "GradScalerSpec.mistake='unscale_ while accumulating' needs accumulation of 2 or more; "
@@ -95,6 +105,18 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
             raise ValueError(
                 f"GradScalerSpec.model must be on the CPU; received {self.model.device!r}. Choose device='cpu'."
             )
+
+    def _check_injections(self) -> None:
+        late = next((one for one in self.injections if one.step > self.steps), None)
+        if late is not None:
+            raise ValueError(
+                f"GradScalerSpec.injections are of steps 1 to {self.steps}, the last of the run; received one of step "
+                f"{late.step}. Run more steps, or put it into an earlier one."
+            )
+        known = parameter_names(self.model, self.optimizers)
+        for one in self.injections:
+            if known is not None and one.place not in (LOSS, *known):
+                raise ValueError(unknown_place(one.place, known))
 
     @property
     def gradient_steps(self) -> tuple[int, ...]:

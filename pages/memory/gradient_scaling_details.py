@@ -59,8 +59,9 @@ def _draw_spread(spec: GradScalerSpec, found: Scaled) -> None:
     st.dataframe(pd.DataFrame(share_rows(spread), columns=list(SHARE_COLUMNS)), hide_index=True, width="stretch")
     steps = ", ".join(map(str, spread.steps))
     st.caption(
-        f"{spread.elements} gradients of float32 before step {steps}, {spread.zeros} of them exactly 0 and left out. "
-        "Each is multiplied, converted with `.to(dtype)` and counted by what it became."
+        f"{spread.elements} gradients of float32 before step {steps}, left out are {spread.zeros} that are exactly 0 "
+        f"and {spread.non_finite} that are nan or inf. "
+        "Each other one is multiplied, converted with `.to(dtype)` and counted by what it became."
     )
     left, right = st.columns([3, 2], gap="medium")
     with left:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from engine.figures.grad_scaler_words import share, spread_named
-from engine.grad_scaler.results import Scaled
+from engine.figures.units import format_count
+from engine.grad_scaler.results import Scaled, Share
 from engine.grad_scaler.spec import GradScalerSpec
 from pages.shared.key_numbers import KeyNumber
 
@@ -16,11 +17,12 @@ def numbers_of(spec: GradScalerSpec, found: Scaled) -> tuple[KeyNumber, ...]:
     """Steps skipped, the scale and loss at the end, and what float16 rounds to 0."""
     steps = found.run.steps
     spread = spread_named(found, "parameters")
-    without = None if spread is None else share(spread, "float16", 1.0).to_zero
-    scaled = None if spread is None else share(spread, "float16", spec.init_scale).to_zero
+    shares = () if spread is None else (share(spread, "float16", 1.0), share(spread, "float16", spec.init_scale))
+    without, scaled = [_part(one) for one in shares] or (None, None)
     last = steps[-1] if steps else None
     unit = "count" if last is not None and last.scale_after.is_integer() and last.scale_after < LARGEST else ""
-    counted = "gradients of float32 converted by `.to(torch.float16)`"
+    counted = [f"{format_count(one.to_zero)} of {format_count(one.counted)} gradients of float32" for one in shares]
+    of = [f"{words}, converted by `.to(torch.float16)`" for words in counted] or ["gradients"] * 2
     return (
         KeyNumber(
             "Steps skipped",
@@ -31,6 +33,10 @@ def numbers_of(spec: GradScalerSpec, found: Scaled) -> tuple[KeyNumber, ...]:
         ),
         KeyNumber("Last scale", last.scale_after if last else None, unit, "`scaler.get_scale()`", NOT_FINISHED),
         KeyNumber("Last loss", last.loss if last else None, "", "`loss.item()` of the last step", NOT_FINISHED),
-        KeyNumber("fp16 zeros, no scale", without, "count", counted, "no gradient"),
-        KeyNumber("fp16 zeros, scaled", scaled, "count", f"{counted} after `* init_scale`", "no gradient"),
+        KeyNumber("fp16 zeros, no scale", without, "share", of[0], "no gradient"),
+        KeyNumber("fp16 zeros, scaled", scaled, "share", f"{of[1]} after `* init_scale`", "no gradient"),
     )
+
+
+def _part(found: Share) -> float | None:
+    return found.to_zero / found.counted if found.counted else None

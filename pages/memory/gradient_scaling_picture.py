@@ -20,7 +20,7 @@ def draw_picture(spec: GradScalerSpec, found: Scaled) -> None:
     if run.error is not None:
         draw_said(f"PyTorch refuses `{run.error_call}` in step {run.error_step}", run.error)
     if run.steps:
-        st.markdown(headline(found, spec.init_scale))
+        st.markdown(headline(found, spec.init_scale, spec.enabled))
     elif beside is not None:
         st.caption(f"No step was finished. Below is {beside.name}: the same run without the mistake.")
         run, beside = beside, None

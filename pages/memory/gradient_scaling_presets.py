@@ -109,8 +109,8 @@ PRESETS = (
         "Accumulation: what does an early unscale_ do?",
         "Two backward passes per step, and `unscale_` already after the first. Predict the norm of the gradients that "
         "the optimizer steps with.",
-        "Some 80 000 instead of 2.6: the second pass adds gradients that are still scaled, and `step` does not unscale "
-        "again. No error is raised. The loss is nan from step 2 on, and the scale falls and falls.",
+        "More than 80 000 instead of 2.6: the second pass adds gradients that are still scaled, and `step` does not "
+        "unscale again. No error is raised. The loss is nan from step 2 on, and the scale falls and falls.",
         GradScalerSpec(growth_interval=2000, mistake="unscale_ while accumulating", accumulation=2),
     ),
     _asks(

@@ -32,9 +32,10 @@ HOW_TO_READ = (
     "A number is sign × 1.mantissa × 2^(exponent − bias); exponent bits decide how far a format reaches, mantissa bits "
     "how many digits it keeps. With all exponent bits 0 the leading 1 becomes 0: *subnormal* numbers, evenly spaced "
     "down to 0, with fewer and fewer digits. Conversion rounds to the nearest number, a tie to the one whose last bit "
-    "is 0 (`rounding` is checked in exact fractions against the number as typed: `exact` is that number itself). torch converts float64 to float16 and to float8 *by way of "
-    "float32*, which rounds twice and in rare cases ends one number off. What lies beyond the largest number becomes "
-    "inf, nan, or the largest number, depending on the format."
+    "is 0. Errors and `rounding` are checked in exact fractions against the number as typed; `exact` is that number "
+    "itself. torch converts float64 to float16 and to float8 *by way of float32*, which rounds twice and in rare cases "
+    "ends one number off. What lies beyond the largest number becomes inf, nan, or the largest number, depending on "
+    "the format."
 )
 
 

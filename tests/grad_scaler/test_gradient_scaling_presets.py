@@ -106,7 +106,7 @@ def test_the_other_mistakes_end_as_told():
     assert outcome(SECOND).run.error_step == 2
     assert "step() has already been called since the last update()" in outcome(SECOND).run.error.message
     early = outcome(EARLY).run.steps
-    assert early[0].applied_norm == pytest.approx(86_000, rel=0.1)
+    assert 80_000 < early[0].applied_norm < 100_000
     assert outcome(EARLY).beside.steps[0].applied_norm == pytest.approx(2.63, rel=0.01)
     assert all(math.isnan(step.loss) for step in early[1:])
     assert early[-1].scale_after < 1

@@ -10,10 +10,16 @@ import pytest
 import torch
 
 from engine import run
+from engine.figures.grad_scaler_words import headline
+from engine.grad_scaler import loop as module
 from engine.grad_scaler.injections import Injection, injections_text, parse_injections
+from engine.grad_scaler.loop import Loop, NotedError
+from engine.grad_scaler.parameters import parameter_names
 from engine.grad_scaler.spec import GradScalerSpec
-from engine.models.spec import Embedding, LinearStack, Mlp, ModelSpec
+from engine.models.build import build
+from engine.models.spec import Embedding, LinearStack, Mlp, ModelSpec, TiedLoop
 from engine.recorded_grad_scaler import found_inf_in, supports_scaling
+from pages.memory.gradient_scaling_controls import TRAINABLE
 
 TINY = ModelSpec(architecture=Mlp(layers=2, depth=2, width=8, in_features=4, out_features=3), loss="cross_entropy")
 ONE_WEIGHT = {"model": None, "autocast": "off"}
@@ -174,5 +180,57 @@ def test_what_cannot_be_trained_is_refused_in_words():
     ):
         with pytest.raises(ValueError, match="received"):
             GradScalerSpec(**wrong)
-    with pytest.raises(Exception, match=r"no\.such.*Known are loss, layers"):
-        result(GradScalerSpec(model=TINY, injections=parse_injections("1 inf in no.such")))
+    for model, known in ((TINY, "loss, layers"), (None, "loss, w")):
+        with pytest.raises(ValueError, match=rf"no\.such.*Known are {known}"):
+            GradScalerSpec(model=model, injections=parse_injections("1 inf in no.such"))
+    with pytest.raises(ValueError, match=r"steps 1 to 3.*received one of step 4"):
+        GradScalerSpec(steps=3, injections=parse_injections("2 inf, 4 nan"))
+    with pytest.raises(Exception, match="Known are loss, step"):  # only building this model tells its names
+        result(GradScalerSpec(model=ModelSpec(architecture=TiedLoop()), injections=parse_injections("1 inf in no")))
+
+
+@pytest.mark.parametrize("trained", TRAINABLE)
+def test_parameter_names_are_those_of_the_built_model(trained):
+    model = TRAINABLE[trained]
+    if model is None:
+        assert parameter_names(None, 2) == ("w", "v")
+        return
+    built = build(model).model
+    assert parameter_names(model, 1) == tuple(name for name, _ in built.named_parameters())
+
+
+def test_a_scale_of_zero_ends_no_run():
+    for optimizer in ("SGD", "AdamW fused"):
+        spec = GradScalerSpec(
+            model=TINY, optimizer=optimizer, steps=4, backoff_factor=0.0, injections=parse_injections("1 inf")
+        )
+        found = result(spec)
+        assert found.run.error is None
+        assert [step.scale_after for step in found.run.steps] == [0.0] * 4
+        assert [step.skipped for step in found.run.steps] == [True, False, True, True]
+        assert math.isnan(found.run.steps[1].first_weight)  # 0 passes the check, and 0 / 0 is nan
+        assert "scale of 0" in headline(found, spec.init_scale)
+
+
+def test_a_step_that_is_taken_with_nan_parameters_is_not_skipped():
+    """unscale_ sets the flag, but optimizer.step() by itself heeds it not: nan stays nan, bit by bit."""
+    for optimizer in ("SGD", "AdamW fused"):
+        spec = GradScalerSpec(
+            model=TINY, optimizer=optimizer, steps=4, mistake="optimizer.step() instead",
+            clipping="unscale_ first", injections=parse_injections("1 nan"),
+        )  # fmt: skip
+        steps = result(spec).run.steps
+        assert all(step.called == (True,) and step.found_inf == (1.0,) for step in steps)
+        assert not any(step.skipped for step in steps)
+
+
+def test_an_error_beside_a_step_is_not_pytorchs(monkeypatch):
+    def fail(parameters):
+        raise ZeroDivisionError("ours")
+
+    loop = Loop("as set", GradScalerSpec(model=None, steps=2))
+    monkeypatch.setattr(Loop, "_owned", lambda self, number: list(self.parameters.values()))
+    original = Loop._optimize
+    monkeypatch.setattr(Loop, "_optimize", lambda self: (monkeypatch.setattr(module, "norm_of", fail), original(self)))
+    with pytest.raises(NotedError):
+        loop.run(lambda number: None)
