@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -12,6 +13,8 @@ from engine.profiler.spec import MEMORY_ROW, Operation, Profiled
 SHOWN = 12
 LONGEST_NAME = 40
 ENGINE = "autograd::engine::evaluate_function: "
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_AROUND = ("engine/profiler/", "engine/runner/", "torch/profiler/", "torch/autograd/profiler.py", "<string>(")
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -29,8 +32,19 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 def row_label(row: Operation) -> str:
-    """Its name, and its shapes where the table is grouped by them; different rows have different labels."""
-    return f"{row.name} {row.shapes}" if row.shapes else row.name
+    """Its name without addresses of objects, and its shapes where the table is grouped by them."""
+    name = _ADDRESS.sub("", row.name)
+    return f"{name} {row.shapes}" if row.shapes else name
+
+
+def is_around(row: Operation) -> bool:
+    """With stacks: a Python call that starts or ends the profile, around what is profiled; it moved no bytes itself."""
+    return row.name.startswith(_AROUND) and not row.allocations and not row.frees
+
+
+def node_first(name: str) -> str:
+    """A name for a narrow column: of the engine's evaluations the node stands first."""
+    return f"{name.removeprefix(ENGINE)} (evaluate_function)" if name.startswith(ENGINE) else name
 
 
 def labels_of(rows: Sequence[Operation]) -> list[str]:

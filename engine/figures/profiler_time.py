@@ -11,17 +11,17 @@ import plotly.graph_objects as go
 from engine.figures.chart_style import grid_colour, styled
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.palette import MUTED, TEXT, Theme, meaning
-from engine.figures.profiler_rows import labels_of, short
+from engine.figures.profiler_rows import is_around, labels_of, short
 from engine.figures.svg import safe
 from engine.figures.units import format_time
 from engine.profiler.columns import Phase
 from engine.profiler.spec import Operation, Profiled
 
 MOST_BOXES = 800
-MOST_TEXTS = 120
+MOST_TEXTS = 40
 """Boxes with a name in them, the longest: the browser measures each text anew at every zoom."""
 DEEPEST = 24
-MOST_LINKS = 24
+MOST_LINKS = 12
 SELF_BARS = 12
 ROW_PIXELS = 26
 COLOURS: dict[Phase, str] = {
@@ -35,9 +35,13 @@ NANOSECOND = 1e-9
 
 
 def boxes(profiled: Profiled) -> list[int]:
-    """The operations drawn: the longest, at most MOST_BOXES and DEEPEST deep; who calls one of them is among them."""
+    """The operations drawn: the longest, at most MOST_BOXES and DEEPEST deep; who calls one of them is among them.
+
+    Python calls around what is profiled are not.
+    """
     operations = profiled.operations
-    shallow = np.flatnonzero(operations.depths < DEEPEST)
+    inside = np.array([not is_around(row) for row in profiled.rows], dtype=bool)[operations.rows]
+    shallow = np.flatnonzero(inside & (operations.depths < DEEPEST))
     longest = shallow[np.argsort(-operations.durations_ns[shallow], kind="stable")][:MOST_BOXES]
     return sorted(longest.tolist())
 
@@ -54,7 +58,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     """Time to the right, calls downwards; lines join the forward operations of `selected` and their backward."""
     operations, shown = profiled.operations, boxes(profiled)
     names, figure = labels_of(profiled.rows), go.Figure()
-    begin = int(operations.starts_ns.min()) if shown else 0
+    begin = int(operations.starts_ns[shown].min()) if shown else 0
     named = set(sorted(shown, key=lambda place: -int(operations.durations_ns[place]))[:MOST_TEXTS])
     for phase, key in COLOURS.items():
         chosen = [place for place in shown if operations.phases[place] == phase]
@@ -81,12 +85,13 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
         )
     _add_links(figure, profiled, shown, selected, theme)
     depth = int(operations.depths[shown].max()) + 1 if shown else 1
-    figure.update_yaxes(range=[depth - 0.4, -0.6], visible=False, fixedrange=True)
+    top = int(operations.depths[shown].min()) if shown else 0
+    figure.update_yaxes(range=[depth - 0.4, top - 0.6], visible=False, fixedrange=True)
     figure.update_xaxes(
         tickformat="~s", ticksuffix="s", title="seconds since the first operation began", gridcolor=grid_colour(theme)
     )
     look = {"uniformtext": {"mode": "hide", "minsize": 10}, "barmode": "overlay", "dragmode": "zoom"}
-    return styled(figure, 96 + ROW_PIXELS * max(depth, 4), theme, **look)
+    return styled(figure, 96 + ROW_PIXELS * max(depth - top, 4), theme, **look)
 
 
 def _outlines(are_selected: list[bool], theme: Theme) -> dict[str, list[Any]]:
@@ -110,16 +115,13 @@ def _words(profiled: Profiled, names: list[str], place: int) -> str:
 
 
 def links(profiled: Profiled, selected: int | None) -> list[tuple[int, int]]:
-    """(forward operation, engine evaluation) in which `selected` is one end or wraps one; some of many, evenly."""
+    """(forward operation, engine evaluation) with `selected` at one end, else around one; some of many, evenly."""
     operations = profiled.operations
     if selected is None:
         return []
-    found = []
-    for place in np.flatnonzero(operations.forwards >= 0).tolist():
-        made = int(operations.forwards[place])
-        around = {int(operations.rows[place]), *_rows_around(profiled, made)}
-        if selected in around:
-            found.append((made, place))
+    pairs = [(int(operations.forwards[place]), place) for place in np.flatnonzero(operations.forwards >= 0).tolist()]
+    found = [pair for pair in pairs if selected in operations.rows[list(pair)]]
+    found = found or [pair for pair in pairs if selected in _rows_around(profiled, pair[0])]
     return found[:: -(-len(found) // MOST_LINKS) or 1]
 
 
@@ -137,7 +139,7 @@ def _add_links(figure: go.Figure, profiled: Profiled, shown: list[int], selected
     pairs = [pair for pair in links(profiled, selected) if drawn.issuperset(pair)]
     if not pairs:
         return
-    middle = (operations.starts_ns - operations.starts_ns.min() + operations.durations_ns / 2) * NANOSECOND
+    middle = (operations.starts_ns - operations.starts_ns[shown].min() + operations.durations_ns / 2) * NANOSECOND
     figure.add_scatter(
         x=[value for made, place in pairs for value in (middle[made], middle[place], None)],
         y=[value for made, place in pairs for value in (operations.depths[made], operations.depths[place], None)],
@@ -192,8 +194,8 @@ def time_svg(profiled: Profiled, theme: Theme = "light") -> str:
     """The operations over time as a file."""
     operations, shown = profiled.operations, boxes(profiled)
     names = labels_of(profiled.rows)
-    begin = int(operations.starts_ns.min()) if shown else 0
-    end = int((operations.starts_ns + operations.durations_ns).max()) if shown else 1
+    begin = int(operations.starts_ns[shown].min()) if shown else 0
+    end = int((operations.starts_ns + operations.durations_ns)[shown].max()) if shown else 1
     scale = (WIDTH - 40) / max(end - begin, 1)
     depth = int(operations.depths[shown].max()) + 1 if shown else 1
     body = [svg_text(20, 30, "Operations over time", TEXT[theme], 17, weight=700), *_legend(theme)]

@@ -14,7 +14,7 @@ from engine.profiler.columns import Operations, Phase
 from engine.recorded_profiler import Allocation, Event, event_or_allocation, event_tree, trace_start_ns
 
 _PYTHON_LINE = re.compile(r"[^<>]+\.py\(\d+\): \S+")
-_LIBRARY = ("torch/", "contextlib.py")
+_LIBRARY = ("torch/", "contextlib.py", "engine/profiler/", "engine/runner/")
 ENGINE = "autograd::engine::evaluate_function: "
 STEP = "Optimizer.step#"
 

@@ -14,7 +14,7 @@ from pages.memory.profiler_numbers import key_numbers
 from pages.memory.profiler_picture import draw_picture
 from pages.memory.profiler_presets import PRESETS
 from pages.memory.profiler_row import draw_row_choice
-from pages.memory.profiler_said import draw_error
+from pages.memory.profiler_said import draw_error, draw_what_applies
 from pages.shared.frame import draw_exports, draw_toolbar, spec_or_stop
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import draw_key_numbers
@@ -40,6 +40,7 @@ else:
     pinned = pinned_spec(ProfileSpec)
     before = compute_beside(pinned, "A", slot="pinned") if pinned else None
     draw_error(profiled.error)
+    draw_what_applies(spec)
     picture, numbers = st.container(key="profiler.picture"), st.container(key="profiler.numbers")
     place = draw_row_choice(profiled)
     draw_explained(profiled, place)

@@ -10,7 +10,7 @@ from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_model
 
 VIEW = "profiler.view"
-MEMORY, FLOW, TIME, COST = "Memory", "Who freed it", "Time", "Cost of profiling"
+MEMORY, FLOW, TIME, COST = "Memory", "Who freed it", "Time", "Cost"
 VIEWS = (MEMORY, FLOW, TIME, COST)
 SETTINGS = ("record_shapes", "group_by_input_shape", "with_stack", "warm_up", "threads")
 ROUNDS = "profiler.rounds"

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.figures.profiler_rows import labels_of
+from engine.figures.profiler_rows import is_around, labels_of, node_first
 from engine.figures.profiler_table import TABLE_COLUMNS, own_bytes, table_rows
 from engine.figures.profiler_words import COLUMNS, Column, alive_rows, flow_rows, row_words, sum_words
 from engine.figures.units import format_exact_bytes
@@ -80,8 +80,10 @@ def draw_table(profiled: Profiled, before: Profiled | None) -> None:
         if chosen and chosen[0] < len(frame):
             choose_row(names[order[chosen[0]]])
 
-    order = sorted(range(len(profiled.rows)), key=lambda place: -abs(own_bytes(profiled.rows[place])))
+    inside = [place for place, row in enumerate(profiled.rows) if not is_around(row)]
+    order = sorted(inside, key=lambda place: -abs(own_bytes(profiled.rows[place])))
     frame = frame.iloc[order].reset_index(drop=True)
+    frame["Name"] = frame["Name"].map(node_first)
     st.dataframe(
         frame,
         key=TABLE,

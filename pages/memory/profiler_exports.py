@@ -6,7 +6,7 @@ import msgspec
 
 from engine.figures.csv_text import csv_text
 from engine.figures.profiler_memory import memory_svg
-from engine.figures.profiler_table import TABLE_COLUMNS, table_csv, table_rows
+from engine.figures.profiler_table import TABLE_COLUMNS, own_bytes, table_csv, table_rows
 from engine.figures.profiler_time import time_svg
 from engine.figures.profiler_words import alive_rows, flow_rows, row_words, sum_words
 from engine.figures.report import Table, report_html
@@ -68,8 +68,8 @@ def _json(profiled: Profiled) -> str:
 
 def _report(spec: ProfileSpec, profiled: Profiled) -> str:
     subject = describe(spec.model.architecture) if spec.program == "the model" else spec.program
-    order = sorted(range(len(profiled.rows)), key=lambda place: -profiled.rows[place].self_cpu_bytes)
-    rows, negative = table_rows(profiled), [p for p in order if profiled.rows[p].self_cpu_bytes < 0]
+    order = sorted(range(len(profiled.rows)), key=lambda place: -own_bytes(profiled.rows[place]))
+    rows, negative = table_rows(profiled), [p for p in order if own_bytes(profiled.rows[p]) < 0]
     cells = tuple(tuple("" if cell is None else str(cell) for cell in rows[place]) for place in order[:REPORTED])
     flows = tuple(tuple(map(str, row)) for row in flow_rows(profiled)[:REPORTED])
     return report_html(

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from torch.cuda import _memory_viz
 
 from engine import run
+from engine.figures.profiler_rows import is_around, labels_of
+from engine.figures.profiler_time import boxes
 from engine.figures.profiler_words import kind_of
 from engine.models.spec import Embedding, Expression, LinearStack, Mlp, ModelSpec
 from engine.optimizer_names import OptimizerName
@@ -159,7 +161,14 @@ def test_what_a_checkpoint_keeps_and_which_line_called_an_operation():
     for forward in (profiled("forward"), run(ProfileSpec(model=reentrant, part="forward"), inline=True)):
         state = [one.bytes for one in forward.alive if one.name.startswith("RNG state")]
         assert state == [torch.get_rng_state().nbytes] * (LAYERS // 2)
-    sources = {row.name: row.source for row in profiled("stack").rows}
+    stack = profiled("stack")
+    sources = {row.name: row.source for row in stack.rows}
+    assert not any(source.startswith(("engine/profiler/", "engine/runner/")) for source in sources.values())
+    assert not any(" at 0x" in label for label in labels_of(stack.rows))
+    drawn = {stack.rows[row].name for row in stack.operations.rows[boxes(stack)].tolist()}
+    assert {"aten::addmm", "nn.Module: Linear_0"} <= drawn
+    assert not any(name.startswith(("engine/profiler/", "torch/profiler/")) for name in drawn)
+    assert all(is_around(row) == (row.name not in drawn) for row in stack.rows if "torch/profiler/" in row.name)
     assert sources["aten::linear"].startswith("engine/models/linear_stack.py(")
     assert not any(row.source for row in profiled("checkpointed").rows)
     assert any(one.name.endswith("(saved for backward)") for one in profiled("forward").alive)

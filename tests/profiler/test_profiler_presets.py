@@ -10,7 +10,7 @@ import pytest
 from engine import run
 from engine.figures.profiler_flow import bands
 from engine.figures.profiler_memory import byte_ticks, log_ticks, memory_chart, memory_svg
-from engine.figures.profiler_rows import SHOWN, default_row, labels_of, memory_bars
+from engine.figures.profiler_rows import SHOWN, default_row, labels_of, memory_bars, node_first
 from engine.figures.profiler_time import MOST_BOXES, boxes, links, time_chart, time_svg
 from engine.figures.profiler_words import COLUMNS, called, row_words, sum_words
 from engine.profiler.spec import MEMORY_ROW, Profiled, ProfileSpec, ProfilingCostSpec
@@ -72,6 +72,8 @@ def test_pictures_hold_every_byte_and_files_can_be_read():
     assert "<b>" in str(memory_chart(found, "light", chosen, log=True).layout.yaxis.ticktext)
     assert len(links(found, chosen)) == 1
     assert any("its backward" in (trace.name or "") for trace in time_chart(found, "light", chosen).data)
+    assert node_first(MM_BACKWARD) == "MmBackward0 (evaluate_function)"
+    assert node_first("aten::mm") == "aten::mm"
     assert 0 in byte_ticks([5 * 1024**2], [3])
     assert len(byte_ticks([10**12], [10**12])) < 12
     assert log_ticks(2048, 1024) == [-1024, 0, 1024]
