@@ -8,7 +8,7 @@ from engine.number_format.formats import BY_NAME
 from engine.number_format.results import Formats, RunningSums, Value
 
 STORED_COLUMNS = (
-    "dtype", "stored", "bits", "below", "above", "spacing", "relative error", "outcome", "rounding", "scaled and back",
+    "dtype", "outcome", "stored", "relative error", "rounding", "scaled and back", "below", "above", "spacing", "bits",
 )  # fmt: skip
 LIMIT_COLUMNS = (
     "dtype",
@@ -29,15 +29,15 @@ def stored_rows(value: Value) -> list[tuple[str, ...]]:
     return [
         (
             one.dtype,
+            one.outcome,
             value_text(one.value),
-            one.bits,
+            _or_dash(one.relative_error, 4),
+            one.rounding,
+            value_text(one.scaled_back),
             "–" if one.below is None else value_text(one.below),
             "–" if one.above is None else value_text(one.above),
             _or_dash(one.spacing, 4),
-            _or_dash(one.relative_error, 4),
-            one.outcome,
-            one.rounding,
-            value_text(one.scaled_back),
+            one.bits,
         )
         for one in value.stored
     ]

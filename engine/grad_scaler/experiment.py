@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 
+import torch
+
 from engine.grad_scaler.loop import Loop
 from engine.grad_scaler.results import Run, Scaled
 from engine.grad_scaler.spec import MOST_ELEMENTS, GradScalerSpec
@@ -43,6 +45,7 @@ def train_with_scaler(spec: GradScalerSpec, progress: ProgressSink) -> Scaled:
         run = loop.run(look)
         progress("the run beside it", 0.6)
         beside = _beside(spec)
+        cuda_enabled = torch.amp.GradScaler("cuda").is_enabled()
     progress("converting gradients", 0.8)
     scales = tuple(dict.fromkeys((1.0, spec.init_scale, _last_scale(run, spec))))
     return Scaled(
@@ -50,6 +53,7 @@ def train_with_scaler(spec: GradScalerSpec, progress: ProgressSink) -> Scaled:
         beside=beside,
         ranges=tuple(range_of(name) for name in FORMATS),
         spreads=tuple(spread_of(one, scales) for one in sources if one.gradients),
+        cuda_enabled=cuda_enabled,
     )
 
 

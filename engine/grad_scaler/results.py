@@ -137,3 +137,5 @@ class Scaled(Result, frozen=True, kw_only=True):
     beside: Run | None
     ranges: tuple[Range, ...]
     spreads: tuple[Spread, ...]
+    cuda_enabled: bool
+    """Whether `torch.amp.GradScaler("cuda")` is enabled on this machine: not without CUDA."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -25,6 +27,8 @@ from pages.shared.theme import shown_theme
 
 TABS = ("Gradients and formats", "found_inf", "Right against wrong", "Every step", "How to read this")
 SOURCE = "scaler.source"
+SHARE_WIDTHS = {"dtype": 118, "scale": 70}
+STEP_WIDTHS = {"step": 44, "growth tracker": 60, "event": 70, "found_inf": 70, "skipped": 66, "parameters": 84}
 HOW_TO_READ = (
     "`scaler.scale(loss)` multiplies the loss, so every gradient of the backward is larger by the same factor and "
     "fewer fall below the smallest float16. `scaler.step(optimizer)` divides them again (`unscale_`), looks for inf "
@@ -56,7 +60,9 @@ def _draw_spread(spec: GradScalerSpec, found: Scaled) -> None:
     st.plotly_chart(
         spread_chart(spread, found.ranges, spec.init_scale, shown_theme()), key="scaler.spread", config=CHART
     )
-    st.dataframe(pd.DataFrame(share_rows(spread), columns=list(SHARE_COLUMNS)), hide_index=True, width="stretch")
+    table = pd.DataFrame(share_rows(spread), columns=list(SHARE_COLUMNS))
+    widths = {name: st.column_config.Column(width=SHARE_WIDTHS.get(name, 110)) for name in SHARE_COLUMNS}
+    st.dataframe(table, hide_index=True, width="stretch", column_config=widths)
     steps = ", ".join(map(str, spread.steps))
     st.caption(
         f"{spread.elements} gradients of float32 before step {steps}, left out are {spread.zeros} that are exactly 0 "
@@ -101,9 +107,33 @@ def steps_table(found: Scaled) -> pd.DataFrame:
     return pd.DataFrame(step_rows(found.run), columns=list(STEP_COLUMNS))
 
 
+def _step_columns() -> dict[str, Any]:
+    """Narrow, and numbers to four digits: the files hold every digit."""
+    texts = {name: st.column_config.Column(width=width) for name, width in STEP_WIDTHS.items()}
+    numbers = ("loss", "norm scaled", "norm unscaled", "norm clipped", "norm applied", "first weight")
+    scales = {name: st.column_config.NumberColumn(width=78, format="%.6g") for name in ("scale before", "scale after")}
+    short = {name: name.removeprefix("norm ") for name in numbers}
+    help_text = {name: "Norm of all gradients" for name in numbers if name.startswith("norm ")}
+    return (
+        texts
+        | scales
+        | {
+            name: st.column_config.NumberColumn(short[name], width=72, format="%.4g", help=help_text.get(name))
+            for name in numbers
+        }
+    )
+
+
 def _draw_steps(spec: GradScalerSpec, found: Scaled) -> None:
-    st.dataframe(steps_table(found), hide_index=True, width="stretch")
+    st.dataframe(steps_table(found), hide_index=True, width="stretch", column_config=_step_columns())
 
 
 def _draw_explanation(spec: GradScalerSpec, found: Scaled) -> None:
     st.markdown(HOW_TO_READ)
+    on_cuda = (
+        "is enabled on this machine"
+        if found.cuda_enabled
+        else "reports `is_enabled() == False` on this machine, which "
+        "has no CUDA: it warns, scales by 1 and skips nothing"
+    )
+    st.caption(f'Here the scaler is `torch.amp.GradScaler("cpu")`. `torch.amp.GradScaler("cuda")` {on_cuda}.')

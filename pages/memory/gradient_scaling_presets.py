@@ -126,7 +126,8 @@ PRESETS = (
         "One weight with factor 1e-8, so its gradient is 1e-8. Predict what `.half()` makes of it, without a scale and "
         "with 65536.",
         "0 without: half of the smallest float16 is 2.98e-8. With the scale it becomes 0.000655, a normal number; "
-        "back in float32 and divided again it is 9.997e-09 (pytorch/pytorch#99640; see the page on number formats).",
+        "back in float32 and divided again it is 9.997e-09 (pytorch/pytorch#99640): the page *Number formats* shows "
+        "that, in the column *scaled and back*.",
         GradScalerSpec(model=ONE_WEIGHT, autocast="off", factor=1e-8, steps=1),
     ),
 )

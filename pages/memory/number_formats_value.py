@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -28,6 +28,7 @@ SHOWN = "format.shown"
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
 TABS = ("In every dtype", "Limits", "Beyond the limits", "Lost additions", "How to read this")
 MEASURED = ("float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn")
+STORED_WIDTHS = {"dtype": 126, "outcome": 82, "relative error": 92, "rounding": 128, "spacing": 86, "bits": 148}
 HOW_TO_READ = (
     "A number is sign × 1.mantissa × 2^(exponent − bias); exponent bits decide how far a format reaches, mantissa bits "
     "how many digits it keeps. With all exponent bits 0 the leading 1 becomes 0: *subnormal* numbers, evenly spaced "
@@ -97,12 +98,15 @@ def numbers_of(value: Value) -> tuple[KeyNumber, ...]:
     )
 
 
-def _table(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
-    st.dataframe(pd.DataFrame(rows, columns=list(columns)), hide_index=True, width="stretch")
+def _table(rows: Sequence[Sequence[str]], columns: Sequence[str], widths: Mapping[str, int] | None = None) -> None:
+    """`widths` in pixels, of columns whose words would be cut or take the room of others."""
+    config = {name: st.column_config.Column(width=width) for name, width in (widths or {}).items()}
+    table = pd.DataFrame(rows, columns=list(columns))
+    st.dataframe(table, hide_index=True, width="stretch", column_config=config)
 
 
 def _draw_stored(found: Formats, value: Value) -> None:
-    _table(stored_rows(value), STORED_COLUMNS)
+    _table(stored_rows(value), STORED_COLUMNS, STORED_WIDTHS)
     for refusal in found.refused:
         st.caption(f"`{refusal.dtype}` is there, but torch does not convert to it: {refusal.error.message}")
 

@@ -57,6 +57,7 @@ def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] |
             delta_arrow="off",
             help=_help(number, before.get(number.label), name),
             border=True,
+            height="stretch",
         )
 
 

@@ -199,6 +199,10 @@ def test_parameter_names_are_those_of_the_built_model(trained):
     assert parameter_names(model, 1) == tuple(name for name, _ in built.named_parameters())
 
 
+def test_a_scaler_for_cuda_is_enabled_where_there_is_cuda():
+    assert result(CASE).cuda_enabled == torch.cuda.is_available()
+
+
 def test_a_scale_of_zero_ends_no_run():
     for optimizer in ("SGD", "AdamW fused"):
         spec = GradScalerSpec(
