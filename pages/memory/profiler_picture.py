@@ -59,7 +59,6 @@ def _draw_time(profiled: Profiled, place: int | None) -> None:
     with st.container(height=TALLEST if tall else "content", border=tall, key="profiler.time-frame"):
         st.plotly_chart(figure, key="profiler.time", config=WITH_PNG)
     st.caption(
-        f"Every time includes the profiler's own work around each operation: see *Cost*. "
-        f"{left_out_words(profiled)}"
+        f"Every time includes the profiler's own work around each operation: see *Cost*. {left_out_words(profiled)}"
     )
     st.plotly_chart(self_chart(profiled, shown_theme()), key="profiler.self", config=PLAIN)
