@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from engine.figures.csv_text import csv_text
 from engine.figures.memory_treemap import memory_treemap
 from engine.figures.memory_words import category_words
 from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
 from engine.figures.units import format_bytes, format_count
 from engine.memory.ledger import bytes_by
-from engine.memory.spec import MemorySpec, MemoryTrace
+from engine.memory.spec import Held, MemorySpec, MemoryTrace
 from engine.models.shape import describe
 from engine.script import script_for
 from pages.memory.memory_ledger_blocks import block_table
@@ -37,7 +38,7 @@ def downloads(spec: MemorySpec, trace: MemoryTrace, event: int | None, levels: s
             return memory_treemap(trace, event, levels, theme, title=title)
 
         def blocks() -> str:
-            return str(block_table(spec, event).to_csv(index_label="block"))
+            return blocks_csv(trace, trace.blocks.alive_at(event).tolist())
 
         files = (
             ("Treemap, light (SVG)", "memory-ledger.svg", "image/svg+xml", lambda: picture("light")),
@@ -52,6 +53,20 @@ def downloads(spec: MemorySpec, trace: MemoryTrace, event: int | None, levels: s
             *files,
         )
     return (*(Download(*file) for file in files), *spec_downloads(spec, "memory"))
+
+
+def blocks_csv(trace: MemoryTrace, indices: Sequence[int]) -> str:
+    """One line per block; `died` and `released` are empty where they never came."""
+    return csv_text(("block", *Held.__struct_fields__), (_block_row(trace, index) for index in indices))
+
+
+def _block_row(trace: MemoryTrace, index: int) -> tuple[object, ...]:
+    held = trace.blocks[index]
+    source = "" if held.source is None else f"{held.source.file}:{held.source.line}"
+    shape = "" if held.shape is None else "x".join(map(str, held.shape))
+    died, released = ("" if event < 0 else event for event in (held.died, held.released))
+    facts = (held.bytes, held.born, died, held.category, held.name, shape, held.dtype, held.module, held.operation)
+    return index, *facts, source, "; ".join(held.holders), held.afterwards or "", released
 
 
 def _report(spec: MemorySpec, trace: MemoryTrace, event: int, levels: str, title: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from engine.figures.arrays import array
 from engine.figures.csv_text import csv_text
@@ -13,10 +13,10 @@ from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
 from engine.memory.blocks import CATEGORIES
 from engine.memory.ledger import phase_numbers
-from engine.memory.spec import Held, MemorySpec, MemoryTrace
+from engine.memory.spec import MemorySpec, MemoryTrace
 from engine.models.shape import describe
 from engine.script import script_for
-from pages.memory.memory_ledger_exports import numbers_told
+from pages.memory.memory_ledger_exports import blocks_csv, numbers_told
 from pages.memory.memory_timeline_controls import PICTURES, Shown
 from pages.memory.memory_timeline_details import step_table
 from pages.memory.memory_timeline_numbers import key_numbers, peak_words
@@ -51,26 +51,11 @@ def downloads(spec: MemorySpec, trace: MemoryTrace, shown: Shown) -> tuple[Downl
             lambda: picture_svg(spec, trace, shown, "dark"),
         ),
         ("Report, offline (HTML)", "memory-timeline.html", "text/html", lambda: _report(spec, trace, shown)),
-        ("Every block (CSV)", "memory-blocks.csv", "text/csv", lambda: blocks_csv(trace)),
+        ("Every block (CSV)", "memory-blocks.csv", "text/csv", lambda: blocks_csv(trace, range(len(trace.blocks)))),
         ("Every event (CSV)", "memory-events.csv", "text/csv", lambda: events_csv(trace)),
         ("Everything read (JSON)", "memory.json", "application/json", lambda: as_json(trace)),
     )
     return (*(Download(*file) for file in files), *spec_downloads(spec, "memory"))
-
-
-def blocks_csv(trace: MemoryTrace) -> str:
-    """One line per block in order of birth; `died` is empty where it outlived the run."""
-    return csv_text(("block", *Held.__struct_fields__), _block_rows(trace))
-
-
-def _block_rows(trace: MemoryTrace) -> Iterator[tuple[object, ...]]:
-    for index in range(len(trace.blocks)):
-        held = trace.blocks[index]
-        source = "" if held.source is None else f"{held.source.file}:{held.source.line}"
-        shape = "" if held.shape is None else "x".join(map(str, held.shape))
-        died = "" if held.died < 0 else held.died
-        facts = (held.bytes, held.born, died, held.category, held.name, shape, held.dtype, held.module, held.operation)
-        yield (index, *facts, source, "; ".join(held.holders))
 
 
 def events_csv(trace: MemoryTrace) -> str:

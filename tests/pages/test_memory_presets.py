@@ -75,6 +75,7 @@ def test_linear_relu_saves_nothing_by_checkpointing():
     width_bytes = 64 * 256 * 4
     assert before["saved"] == 12 * width_bytes
     assert after["saved"] == 11 * width_bytes + 12 * RNG_STATE_BYTES
+    assert sum(after.values()) - sum(before.values()) == 12 * RNG_STATE_BYTES
     assert after["output"] - before["output"] == width_bytes, "the last output is kept by the loop, by no node"
     assert 0 < 1 - after["saved"] / before["saved"] < 0.01
     without_state = changed(spec_of("Why did memory not drop?").model, preserve_rng_state=False)

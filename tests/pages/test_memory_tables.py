@@ -10,6 +10,7 @@ import pytest
 from engine.memory.blocks import CATEGORIES
 from engine.memory.spec import MemorySpec
 from pages.memory.memory_ledger_blocks import filter_table, rows_table, rows_told
+from pages.memory.memory_ledger_exports import blocks_csv
 from pages.memory.memory_ledger_groups import group_table
 from pages.memory.memory_ledger_numbers import key_numbers as ledger_numbers
 from pages.memory.memory_ledger_view import moment_or_last
@@ -21,7 +22,7 @@ from pages.memory.memory_timeline_details import (
     event_before,
     step_table,
 )
-from pages.memory.memory_timeline_exports import blocks_csv, downloads, events_csv
+from pages.memory.memory_timeline_exports import downloads, events_csv
 from pages.memory.memory_timeline_numbers import key_numbers, peak_by_step, peak_words
 from tests.figures.memory_traces import LIVE, held, trace_of, two_steps
 
@@ -108,7 +109,7 @@ def test_tables_of_the_timeline_add_up():
 
 def test_files_hold_every_block_and_every_event():
     trace = two_steps()
-    blocks = list(csv.DictReader(io.StringIO(blocks_csv(trace))))
+    blocks = list(csv.DictReader(io.StringIO(blocks_csv(trace, range(10)))))
     assert [int(row["bytes"]) for row in blocks] == [400, 80, 120, 4, 400, 200, 800, 120, 4, 400]
     assert [row["died"] for row in blocks][4:7] == ["8", "6", ""]
     events = list(csv.DictReader(io.StringIO(events_csv(trace))))
