@@ -103,8 +103,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             int(self.sizes[index]),
             int(self.births[index]),
             int(self.deaths[index]),
-            *(self._cell(name, index) for name in _CODED),
-            int(self.releases[index]),
+            *(*(self._cell(name, index) for name in _CODED), int(self.releases[index])),
         )
 
     def _cell(self, name: str, index: int) -> Any:

@@ -38,7 +38,7 @@ class Under(NamedTuple):
     node: int = -1
     """Number of the running node's own event, to tell nodes apart."""
     reruns: bool = False
-    """An operation that records autograd nodes while a checkpoint runs its forward again, not one of double backward."""
+    """An operation that records autograd nodes in a forward that a checkpoint runs again."""
     direct: bool = True
     """No operation below the running node."""
     reentrant: bool = False

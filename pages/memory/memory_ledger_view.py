@@ -26,13 +26,14 @@ GROUPED_BY = "memory_ledger.levels"
 TABS = ("Blocks, largest first", "By group", "How to read this")
 HOW_TO_READ = (
     "Every rectangle is one **block** of the allocator: what it gave out at once and takes back at once. A block is "
-    "counted once, however many tensors look into it; views and tied weights are one block with several holders. The "
-    "category is told from hindsight: an intermediate is *saved for backward* from its birth because a node refers to "
-    "it in the end, until the backward that frees it has ended; a gradient is one because it becomes some parameter's "
-    "`.grad`; *temporary* is all that nothing refers to but the running computation. The allocator's own counter must say the same sum as the "
-    "blocks after every single event; *Largest difference* is how far they ever were apart.\n\n"
-    "Saved inputs and weights are not counted as *saved*: they are alive anyway, so letting go of the graph would not "
-    "free them. *After forward* comes after the loss, just before backward."
+    "counted once, however many tensors look into it; views and tied weights are one block with several holders. "
+    "The category is told from hindsight: an intermediate is *saved for backward* from its birth because a node "
+    "refers to it in the end, until the backward that frees it has ended; a gradient is one because it becomes some "
+    "parameter's `.grad`; *temporary* is all that nothing refers to but the running computation. The allocator's "
+    "own counter must say the same sum as the blocks after every single event; *Largest difference* is how far they "
+    "ever were apart.\n\n"
+    "Saved inputs and weights are not counted as *saved*: they are alive anyway, so letting go of the graph would "
+    "not free them. *After forward* comes after the loss, just before backward."
 )
 
 

@@ -29,10 +29,10 @@ TABS = ("The moment", "What held the peak", "Step by step", "Against A", "How to
 HOW_TO_READ = (
     "Bytes change only when the allocator gives out or takes back a block, so the picture is made of steps: nothing "
     "is interpolated. The categories are stacked, what stays at the bottom, what comes and goes on top. The dashed "
-    "line is the counter of the allocator itself; it lies on the upper edge when every byte is accounted for. A block's "
-    "category is told from hindsight: what backward needs is *saved* from the moment it is computed until that backward "
-    "has ended (what lives on is *output* or *temporary* then), a gradient is *gradient* while it is still on its way into `.grad`. Striped stretches are forwards that "
-    "a checkpoint runs again inside of backward.\n\n"
+    "line is the counter of the allocator itself; it lies on the upper edge when every byte is accounted for. A "
+    "block's category is told from hindsight: what backward needs is *saved* from the moment it is computed until "
+    "that backward has ended (what lives on is *output* or *temporary* then), a gradient is *gradient* while it is "
+    "still on its way into `.grad`. Striped stretches are forwards that a checkpoint runs again inside of backward.\n\n"
     "*Blocks* draws the largest blocks one by one, as the viewer of `torch.cuda.memory` does: a block is as high as "
     "its bytes and as long as its life, and sinks when one below it goes. It is not the order of addresses."
 )
