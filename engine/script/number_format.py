@@ -34,8 +34,8 @@ import torch
 
 for name in {names}:
     dtype = getattr(torch, name)
-    total, addend = (torch.tensor(one, dtype=torch.float64).to(dtype) for one in ({start}, {addend}))
-    stops_at = None
+    start, addend = (torch.tensor(one, dtype=torch.float64).to(dtype) for one in ({start}, {addend}))
+    total, stops_at = start, None
     for number in range(1, {count} + 1):
         try:
             following = total + addend
@@ -44,7 +44,11 @@ for name in {names}:
         if stops_at is None and following.double() == total.double():
             stops_at = number
         total = following
-    print(name, "total", total.double().item(), "stands still from addition", stops_at)
+    try:
+        summed = torch.cat([start.reshape(1), addend.repeat({count})]).sum().double().item()
+    except NotImplementedError:
+        summed = None
+    print(name, "total", total.double().item(), "stands still from addition", stops_at, "torch.sum", summed)
 '''
 
 

@@ -28,7 +28,7 @@ from pages.shared.theme import shown_theme
 TABS = ("Gradients and formats", "found_inf", "Right against wrong", "Every step", "How to read this")
 SOURCE = "scaler.source"
 SHARE_WIDTHS = {"dtype": 118, "scale": 70}
-STEP_WIDTHS = {"step": 44, "growth tracker": 60, "event": 70, "found_inf": 70, "skipped": 66, "parameters": 84}
+STEP_WIDTHS = {"step": 42, "event": 68, "found_inf": 68, "skipped": 66, "parameters": 84}
 HOW_TO_READ = (
     "`scaler.scale(loss)` multiplies the loss, so every gradient of the backward is larger by the same factor and "
     "fewer fall below the smallest float16. `scaler.step(optimizer)` divides them again (`unscale_`), looks for inf "
@@ -109,19 +109,17 @@ def steps_table(found: Scaled) -> pd.DataFrame:
 
 def _step_columns() -> dict[str, Any]:
     """Narrow, and numbers to four digits: the files hold every digit."""
-    texts = {name: st.column_config.Column(width=width) for name, width in STEP_WIDTHS.items()}
-    numbers = ("loss", "norm scaled", "norm unscaled", "norm clipped", "norm applied", "first weight")
-    scales = {name: st.column_config.NumberColumn(width=78, format="%.6g") for name in ("scale before", "scale after")}
-    short = {name: name.removeprefix("norm ") for name in numbers}
-    help_text = {name: "Norm of all gradients" for name in numbers if name.startswith("norm ")}
-    return (
-        texts
-        | scales
-        | {
-            name: st.column_config.NumberColumn(short[name], width=72, format="%.4g", help=help_text.get(name))
-            for name in numbers
-        }
-    )
+    columns = {name: st.column_config.Column(width=width) for name, width in STEP_WIDTHS.items()}
+    columns["growth tracker"] = st.column_config.Column("tracker", width=56, help="growth tracker")
+    for name in ("scale before", "scale after"):
+        columns[name] = st.column_config.NumberColumn(width=84, format="%.7g")
+    for name in ("loss", "first weight"):
+        columns[name] = st.column_config.NumberColumn(width=66, format="%.4g")
+    for kind in ("scaled", "unscaled", "clipped", "applied"):
+        columns[f"norm {kind}"] = st.column_config.NumberColumn(
+            kind, width=66, format="%.4g", help="Norm of all gradients"
+        )
+    return columns
 
 
 def _draw_steps(spec: GradScalerSpec, found: Scaled) -> None:

@@ -9,12 +9,12 @@ from engine.figures.grad_scaler_svg import norms_svg, scale_svg, spread_svg
 from engine.figures.grad_scaler_words import SHARE_COLUMNS, STEP_COLUMNS, found_inf_rows, share_rows, step_rows
 from engine.figures.palette import Theme
 from engine.figures.report import Table, report_html
-from engine.figures.units import format_significant
 from engine.grad_scaler.results import Scaled
 from engine.grad_scaler.spec import GradScalerSpec
 from engine.script import script_for
 from pages.memory.gradient_scaling_numbers import numbers_of
 from pages.shared.downloads import Download, as_json, spec_downloads
+from pages.shared.key_numbers import number_text
 
 Drawing = Callable[[Theme], str]
 
@@ -63,9 +63,7 @@ def report(spec: GradScalerSpec, found: Scaled) -> str:
         draw("light") if draw else "",
         draw("dark") if draw else "",
         title="Gradient scaling",
-        numbers=[
-            (n.label, n.missing if n.value is None else format_significant(n.value, 6)) for n in numbers_of(spec, found)
-        ],
+        numbers=[(number.label, number_text(number)) for number in numbers_of(spec, found)],
         notes=() if error is None else (f"{error.type}: {error.message}",),
         tables=tables,
         spec=as_json(spec),

@@ -28,7 +28,7 @@ SHOWN = "format.shown"
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg"}}
 TABS = ("In every dtype", "Limits", "Beyond the limits", "Lost additions", "How to read this")
 MEASURED = ("float32", "bfloat16", "float16", "float8_e5m2", "float8_e4m3fn")
-STORED_WIDTHS = {"dtype": 126, "outcome": 82, "relative error": 92, "rounding": 128, "spacing": 86, "bits": 148}
+STORED_WIDTHS = {"dtype": 126, "outcome": 82, "relative error": 102, "rounding": 128, "spacing": 86, "bits": 148}
 HOW_TO_READ = (
     "A number is sign × 1.mantissa × 2^(exponent − bias); exponent bits decide how far a format reaches, mantissa bits "
     "how many digits it keeps. With all exponent bits 0 the leading 1 becomes 0: *subnormal* numbers, evenly spaced "

@@ -43,6 +43,11 @@ _FORMATS: dict[str, Callable[[float], str]] = {
 }
 
 
+def number_text(number: KeyNumber) -> str:
+    """The number as its box shows it."""
+    return number.missing if number.value is None else _FORMATS[number.unit](number.value)
+
+
 def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] | None, name: str = "A") -> None:
     """Draw the numbers in one row; with `pinned`, each with its difference to A, or to `name`."""
     before = {number.label: number.value for number in pinned or ()}
@@ -51,7 +56,7 @@ def draw_key_numbers(numbers: Sequence[KeyNumber], pinned: Sequence[KeyNumber] |
     for number in numbers:
         grid.metric(
             number.label,
-            number.missing if number.value is None else _FORMATS[number.unit](number.value),
+            number_text(number),
             delta=difference(number, before.get(number.label), name) if pinned is not None else None,
             delta_color="off",
             delta_arrow="off",

@@ -104,7 +104,10 @@ def test_pictures_hold_the_bits_and_the_gap():
 def expected(spec) -> list[str]:
     found = run(spec, inline=True)
     if isinstance(spec, RunningSumSpec):
-        return [f"{r.dtype} total {r.total} stands still from addition {r.stops_at}" for r in found.runs]
+        return [
+            f"{r.dtype} total {r.total} stands still from addition {r.stops_at} torch.sum {r.torch_sum}"
+            for r in found.runs
+        ]
     lines = [
         f"{value.value} {one.dtype} {hex(int(one.bits, 16))} {one.value} scaled and back {one.scaled_back}"
         for value in found.values
