@@ -1,4 +1,4 @@
-"""What CPU kernels take for themselves while they run: no tensor says so, so these are estimates."""
+"""What CPU kernels do that tensors that hold nothing do not tell: working space (estimated), types of statistics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,28 @@ from typing import Any
 import torch
 
 LANES = 16
+NORMS = {
+    torch.ops.aten.native_batch_norm.default,
+    torch.ops.aten._native_batch_norm_legit.default,
+    torch.ops.aten._native_batch_norm_legit.no_stats,
+    torch.ops.aten._batch_norm_with_update.default,
+    torch.ops.aten.native_group_norm.default,
+    torch.ops.aten.native_layer_norm.default,
+}
+
+
+def with_real_statistics(func: Any, args: Any, out: Any) -> Any:
+    """The results of a norm with mean and deviation in the type that CPU kernels keep them in.
+
+    Under autocast the input is half as wide as the weight: then they are float32, but those of tensors that hold
+    nothing have the type of the input.
+    """
+    if func not in NORMS or args[0].device.type != "cpu":
+        return out
+    width = args[0].element_size()
+    if not any(isinstance(one, torch.Tensor) and one.element_size() > width for one in args[1:]):
+        return out
+    return out[0], *(x.to(torch.float32) if x.is_floating_point() and x.dtype != torch.float32 else x for x in out[1:])
 
 
 def working_bytes(func: Any, args: Any, out: Any) -> int:

@@ -12,7 +12,7 @@ import torch
 from torch.utils._pytree import tree_iter
 
 from engine import recorded
-from engine.checkpointing.forecast_kernels import working_bytes
+from engine.checkpointing.forecast_kernels import with_real_statistics, working_bytes
 
 
 class FollowStorages(recorded.DispatchMode):  # type: ignore[no-untyped-call]
@@ -52,7 +52,7 @@ class FollowStorages(recorded.DispatchMode):  # type: ignore[no-untyped-call]
                 self.follow(tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
+        out = with_real_statistics(func, args, func(*args, **(kwargs or {})))
         if func.namespace == "prim":  # questions that only tensors that hold nothing are asked
             return out
         for tensor in tree_iter(out):

@@ -110,6 +110,9 @@ class _Search:
             self._leave_out(option, forecast.error)
         else:
             option.nbytes, option.flops = nbytes, forecast.recomputed_flops
+            left_out = f"Peaks are forecast without {forecast.peak_leaves_out}: they can be far too low."
+            if self.spec.budget_of == "peak_bytes" and forecast.peak_leaves_out and left_out not in self.notes:
+                self.notes.append(left_out)
 
     def _measure(self, option: Option) -> None:
         """Run it, the first time beside off and sqrt(n) segments; each is forecast before."""

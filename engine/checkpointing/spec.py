@@ -206,6 +206,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     recomputed_operations: int | None = None
     held_is_exact: bool = False
     why_not: str = ""
+    peak_leaves_out: str = ""
+    """What only the kernels know the size of, "the working space of convolutions": with it the peak has no bound."""
     error: PyTorchSaid | None = None
 
 

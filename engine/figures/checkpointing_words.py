@@ -129,6 +129,8 @@ def fact_rows(row: Row, off: Row) -> tuple[tuple[str, ...], ...]:
         exact = name == "held_bytes" and told is not None and told.held_is_exact
         shown = value if value is not None else foretold
         error = error_words(foretold, value, exact)
+        if name == "peak_bytes" and told is not None and told.peak_leaves_out:
+            error += f"{', ' if error else ''}without {told.peak_leaves_out}"
         told_bytes = "" if foretold is None else format_bytes(foretold)
         found.append((label, _bytes(value), change_words(shown, getattr(base, name, None)), told_bytes, error))
     if ran is not None and ran.live_bytes is not None:

@@ -59,6 +59,15 @@ FAMILIES = [
     ),
     ModelSpec(architecture=Gpt(layers=2, width=32, sequence=8, vocabulary=50), autocast="bfloat16"),
     ModelSpec(architecture=Mlp(layers=4, depth=4), autocast="bfloat16", batch=16),
+    *(
+        ModelSpec(architecture=ConvNet(block=block, layers=2, channels=8, image_size=16), autocast=autocast)
+        for block, autocast in zip(
+            ("conv_bn_relu", "instance_norm", *_BLOCKS), ("bfloat16", "float16") * len(_BLOCKS), strict=False
+        )
+    ),
+    ModelSpec(architecture=ResNet(image_size=32), batch=2, autocast="bfloat16"),
+    ModelSpec(architecture=ConvNet(layers=2, channels=8, image_size=16), memory_format="channels_last"),
+    ModelSpec(architecture=ConvNet(layers=2, channels=8, image_size=16), dtype="float64"),
     ModelSpec(architecture=LinearStack(layers=4, width=64), dtype="bfloat16"),
     ModelSpec(architecture=LinearStack(layers=4, width=64), dtype="float64", input_requires_grad=True),
     ModelSpec(architecture=Mlp(layers=4, depth=4), frozen=("layers.0", "layers.1")),

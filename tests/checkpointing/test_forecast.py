@@ -11,7 +11,7 @@ from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.pricing import price
 from engine.checkpointing.spec import Forecast, ForecastSpec, Outcome, PolicySpec
 from engine.higher_order.allocated import peak_bytes
-from engine.models.architecture import Gpt, LinearStack
+from engine.models.architecture import ConvNet, Gpt, LinearStack, ResNet
 from engine.models.size import parameter_count
 from engine.models.spec import ModelSpec, block_count, describe
 from tests.checkpointing.forecast_cases import FAMILIES, POLICIES, SMALL
@@ -34,7 +34,10 @@ def pairs(model: ModelSpec, policies: tuple[Policy, ...] = POLICIES) -> list[tup
     return list(zip(foreseen.forecasts, real.outcomes, strict=True))
 
 
-def check(forecast: Forecast, real: Outcome, is_fused: bool = False) -> None:
+def check(forecast: Forecast, real: Outcome, model: ModelSpec) -> None:
+    """Peaks of convolutions have a bound only in float32 and contiguous format: there their kernels are modelled."""
+    is_fused = getattr(model.architecture, "fused", False)
+    is_plain = (model.dtype, model.autocast, model.memory_format) == ("float32", "off", "contiguous")
     where = label_of(real.policy)
     assert forecast.error == real.error, where
     if real.error is not None or real.held_bytes is None or real.peak_bytes is None:
@@ -46,16 +49,18 @@ def check(forecast: Forecast, real: Outcome, is_fused: bool = False) -> None:
     assert forecast.peak_bytes is not None
     if forecast.held_is_exact:
         assert forecast.held_bytes == real.held_bytes, where
-        assert abs(forecast.peak_bytes - real.peak_bytes) <= PEAK_BOUND * real.peak_bytes + SLACK_BYTES, where
     else:
         assert forecast.held_bytes <= real.held_bytes, where
+    if not forecast.peak_leaves_out or (is_plain and not is_fused):
+        assert abs(forecast.peak_bytes - real.peak_bytes) <= PEAK_BOUND * real.peak_bytes + SLACK_BYTES, where
+    assert bool(forecast.peak_leaves_out) is (is_fused or isinstance(model.architecture, ConvNet | ResNet)), where
 
 
 @pytest.mark.parametrize("model", SMALL, ids=lambda model: describe(model.architecture))
 def test_held_bytes_and_flops_are_those_of_a_run(model):
     compared = pairs(model)
     for forecast, real in compared:
-        check(forecast, real)
+        check(forecast, real, model)
     assert len({forecast.held_bytes for forecast, _ in compared}) > 2
 
 
@@ -65,7 +70,7 @@ def test_every_family_under_a_third_of_the_policies(number):
     """Which third changes from one to the next, so that every policy meets models of every kind."""
     model = FAMILIES[number]
     for forecast, real in pairs(model, (Policy(), *POLICIES[1 + number % 3 :: 3])):
-        check(forecast, real, is_fused=getattr(model.architecture, "fused", False))
+        check(forecast, real, model)
 
 
 def test_a_stack_by_hand():
