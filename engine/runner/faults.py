@@ -84,7 +84,7 @@ def timeout(limit_s: float) -> FaultReport:
     return FaultReport(
         kind="timeout",
         what=f"Stopped: it ran longer than its limit of {limit_s:g} s.",
-        remedy="Make the model or the input smaller, or use fewer steps.",
+        remedy="Make the model or the input smaller, or ask for less of it.",
     )
 
 

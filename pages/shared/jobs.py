@@ -90,7 +90,7 @@ def _draw_rest(slot: str) -> None:
     if job.wait(POLL_S):
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key=f"rest.{slot}", width=360):
-        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{job.stage} · {job.elapsed_s:.0f} s")
+        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{_doing(job)} · {job.elapsed_s:.0f} s")
         st.button("Stop", key=f"stop.rest.{slot}", type="tertiary", on_click=_stop, args=(slot,))
 
 
@@ -185,10 +185,14 @@ def _draw_progress(slot: str, height: int, first: bool = False) -> None:
     # Waiting here shows a result as soon as it is there, not at the next look.
     if job.wait_for_first(POLL_S) if first else job.wait(POLL_S):
         st.rerun()
-    waiting = f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
     with st.container(border=True, height=height, vertical_alignment="center", key=f"waiting.{slot}"):
-        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{waiting} · {job.elapsed_s:.0f} s")
+        st.progress(min(max(job.fraction, 0.0), 1.0), text=f"{_doing(job)} · {job.elapsed_s:.0f} s")
         st.button("Stop", icon=":material/stop_circle:", key=f"stop.{slot}", on_click=_stop, args=(slot,))
+
+
+def _doing(job: Job[Any]) -> str:
+    """Its place in the queue, or what it computes now."""
+    return f"Waiting, {job.position} ahead" if job.state == "queued" else job.stage or "Running"
 
 
 def _stop(slot: str) -> None:
