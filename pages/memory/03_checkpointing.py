@@ -21,7 +21,7 @@ from pages.memory.checkpointing_presets import PRESETS
 from pages.memory.checkpointing_rules import draw_rules
 from pages.memory.checkpointing_search import draw_search
 from pages.shared.frame import draw_toolbar, spec_or_stop
-from pages.shared.jobs import compute
+from pages.shared.jobs import compute, compute_meanwhile
 from pages.shared.model_controls import current_model
 
 section = draw_section()
@@ -35,7 +35,11 @@ with top:
             "with *checkpoint* off."
         )
 if section == SECTIONS[1]:
-    off = compute(ForecastSpec(model=model, policies=(Policy(),)), slot="budget.off")
+    plain = ForecastSpec(model=model, policies=(Policy(),))
+    if compute_meanwhile(plain, slot="budget.off") is None:  # a share of what is not known yet: no budget so far
+        with top:
+            draw_toolbar(plain, PRESETS)
+    off = compute(plain, slot="budget.off")
     with top:
         budgeted = spec_or_stop(lambda: search_spec(model, off), PRESETS)
         exports = draw_toolbar(budgeted, PRESETS)
