@@ -39,6 +39,8 @@ if section == SECTIONS[1]:
     if compute_meanwhile(plain, slot="budget.off") is None:  # a share of what is not known yet: no budget so far
         with top:
             draw_toolbar(plain, PRESETS)
+        compute(plain, slot="budget.off")
+        st.rerun()
     off = compute(plain, slot="budget.off")
     with top:
         budgeted = spec_or_stop(lambda: search_spec(model, off), PRESETS)
