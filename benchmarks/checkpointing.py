@@ -14,13 +14,14 @@ from benchmarks.row import Row
 from engine.checkpointing.outcome import Bench
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Outcome, PolicyTimingSpec
-from engine.checkpointing.standard import ARTICLE_K, square_root_segments
+from engine.checkpointing.standard import ARTICLE_K, square_root_groups, square_root_segments
 from engine.checkpointing.timing import time_policies, time_steps
 from engine.models.build import Built, build
 from engine.models.spec import Gpt, LinearStack, ModelSpec, ResNet
 from engine.timing.comparison import Comparison
 
 ARTICLE, EACH, ROOT = Policy(kind="every_k", k=ARTICLE_K), Policy(kind="each_block"), square_root_segments(50)
+ROOT_GROUPS = square_root_groups(50)
 ROUNDS = 5
 SHAPES = (
     ("50 x Linear(1024) + ReLU", ModelSpec(architecture=LinearStack(layers=50, width=1024), batch=64)),
@@ -62,7 +63,8 @@ def measure() -> list[Row]:
 
 def _shape(name: str, model: ModelSpec) -> list[Row]:
     root = square_root_segments(len(list(build(model).model.blocks)))  # type: ignore[arg-type]
-    policies = (Policy(), ARTICLE, root, EACH)
+    groups = square_root_groups(len(list(build(model).model.blocks)))  # type: ignore[arg-type]
+    policies = (Policy(), ARTICLE, root, groups, EACH)
     bench = Bench(build(model))
     off, *others = map(bench.outcome, policies)
     times = time_policies(PolicyTimingSpec(model=model, policies=policies, rounds=ROUNDS), lambda *_: None).comparison
@@ -94,10 +96,11 @@ def _mb(outcome: Outcome) -> str:
 def _narrow() -> list[Row]:
     built = _built(50, narrow_block, 64, 1024)
     bench = Bench(built)
-    off, *others = map(bench.outcome, (Policy(), ARTICLE, ROOT))
-    times = time_steps(built, (Policy(), ARTICLE, ROOT), ROUNDS)
+    policies = (Policy(), ARTICLE, ROOT, ROOT_GROUPS)
+    off, *others = map(bench.outcome, policies)
+    times = time_steps(built, policies, ROUNDS)
     name = "50 x LN + Linear + GELU + dropout"
-    return [_saved(name, off, others[0], times), _saved(name, off, others[1], times)]
+    return [_saved(name, off, other, times) for other in others]
 
 
 def _wide() -> list[Row]:

@@ -17,6 +17,17 @@ AsIfOnDevice = FakeTensorMode
 """Tensors that say they are on a device, take its kernels' path and hold nothing: meta with the device's dispatch."""
 dp_knapsack: Knapsack = knapsack.dp_knapsack
 greedy_knapsack: Knapsack = knapsack.greedy_knapsack
+NORMS: frozenset[Any] = frozenset(
+    {
+        torch.ops.aten.native_batch_norm.default,
+        torch.ops.aten._native_batch_norm_legit.default,
+        torch.ops.aten._native_batch_norm_legit.no_stats,
+        torch.ops.aten._batch_norm_with_update.default,
+        torch.ops.aten.native_group_norm.default,
+        torch.ops.aten.native_layer_norm.default,
+    }
+)
+"""Overloads whose results are (normalised, mean, deviation or its reciprocal, ...)."""
 
 
 def follow_recurrent_weights(module: Any) -> None:

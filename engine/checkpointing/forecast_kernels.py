@@ -6,15 +6,9 @@ from typing import Any
 
 import torch
 
+from engine import recorded_search
+
 LANES = 16
-NORMS = {
-    torch.ops.aten.native_batch_norm.default,
-    torch.ops.aten._native_batch_norm_legit.default,
-    torch.ops.aten._native_batch_norm_legit.no_stats,
-    torch.ops.aten._batch_norm_with_update.default,
-    torch.ops.aten.native_group_norm.default,
-    torch.ops.aten.native_layer_norm.default,
-}
 
 
 def with_real_statistics(func: Any, args: Any, out: Any) -> Any:
@@ -23,7 +17,7 @@ def with_real_statistics(func: Any, args: Any, out: Any) -> Any:
     Under autocast the input is half as wide as the weight: then they are float32, but those of tensors that hold
     nothing have the type of the input.
     """
-    if func not in NORMS or args[0].device.type != "cpu":
+    if func not in recorded_search.NORMS or args[0].device.type != "cpu":
         return out
     width = args[0].element_size()
     if not any(isinstance(one, torch.Tensor) and one.element_size() > width for one in args[1:]):

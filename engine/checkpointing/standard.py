@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from engine.checkpointing.policy import Policy
 from engine.models.architecture import ConvNet, Gpt, Recurrent, ResNet, TiedLoop
@@ -26,7 +27,9 @@ def standard_policies(model: ModelSpec) -> tuple[Policy, ...]:
     away = (Policy(kind="save_on_cpu"), Policy(kind="save_on_disk"))
     if not blocks:
         return (Policy(), *away)
-    several = (Policy(kind="every_k", k=ARTICLE_K), *_segmented(blocks)) if blocks > 1 else ()
+    several = (
+        (Policy(kind="every_k", k=ARTICLE_K), *_segmented(blocks), square_root_groups(blocks)) if blocks > 1 else ()
+    )
     each = (Policy(kind="each_block"), Policy(kind="each_block", use_reentrant=True))
     keep = matrix_operations(model)
     selective = (Policy(kind="selective", keep=keep),) if keep else ()
@@ -36,6 +39,17 @@ def standard_policies(model: ModelSpec) -> tuple[Policy, ...]:
 def square_root_segments(blocks: int) -> Policy:
     """checkpoint_sequential in sqrt(blocks) segments, at least 2: of fewer than 2 none is checkpointed."""
     return Policy(kind="segments", segments=max(2, round(math.sqrt(blocks))))
+
+
+def equal_groups(blocks: int, count: int) -> Policy:
+    """`count` runs of blocks of about one length, each a checkpoint, the last one too."""
+    places = [i * blocks // count for i in range(count + 1)]
+    return Policy(kind="groups", groups=tuple(pairwise(places)))
+
+
+def square_root_groups(blocks: int) -> Policy:
+    """As many as square_root_segments: what books mean, where torch's checkpoint_sequential leaves the last plain."""
+    return equal_groups(blocks, min(blocks, square_root_segments(blocks).segments))
 
 
 def _segmented(blocks: int) -> list[Policy]:

@@ -23,6 +23,8 @@ UP_WORDS: dict[Up, str] = {
 }
 
 
+FEW = 3
+"""Groups that are written out in such a label."""
 LABEL = 32
 """Letters of a label beside a mark; the whole is in its hover."""
 
@@ -88,7 +90,11 @@ def pareto_front(points: Sequence[Point], up: Up = "time") -> tuple[Point, ...]:
 
 
 def short_label(policy: Policy) -> str:
-    """What stands beside a mark: the label without what PyTorch puts around the name of attention, at most so long."""
+    """What stands beside a mark: the label, of several groups or kept operations how many; at most so long."""
+    if policy.kind == "groups" and len(policy.groups) > FEW:
+        return f"{len(policy.groups)} groups, {policy.groups[0][0]}-{policy.groups[-1][1] - 1}"
+    if policy.kind == "selective" and len(policy.keep) > 1:
+        return f"keep {len(policy.keep)} operations"
     return shorten(label_of(policy).replace("_scaled_dot_product_", "").replace("_for_cpu", ""), LABEL)
 
 

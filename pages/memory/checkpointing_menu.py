@@ -9,17 +9,19 @@ from typing import get_args
 import streamlit as st
 
 from engine.checkpointing.policy import Kind, Policy
-from engine.checkpointing.standard import ARTICLE_K, matrix_operations, square_root_segments
+from engine.checkpointing.standard import ARTICLE_K, matrix_operations, square_root_groups, square_root_segments
 from engine.models.spec import ModelSpec, block_count
 from pages.shared.fields import LONGEST_TEXT, common_arguments, draw_field, field_value
 
 MATMULS = ("aten.addmm.default", "aten.mm.default")
+ROOT_GROUPS = "√n groups, the last too"
 EVERY_5TH, ROOT, TWO, EACH = "every 5th block", "√n segments", "2 segments", "each block"
 REENTRANT, KEEP_MATMULS = "each block, reentrant", "each block, keep matmuls"
 ON_CPU, ON_DISK = "save_on_cpu", "saved to disk"
 MENU: dict[str, Callable[[ModelSpec], Policy | None]] = {
     EVERY_5TH: lambda model: Policy(kind="every_k", k=ARTICLE_K),
     ROOT: lambda model: square_root_segments(_blocks(model)),
+    ROOT_GROUPS: lambda model: square_root_groups(_blocks(model)) if _blocks(model) > 1 else None,
     TWO: lambda model: Policy(kind="segments", segments=2),
     EACH: lambda model: Policy(kind="each_block"),
     REENTRANT: lambda model: Policy(kind="each_block", use_reentrant=True),
@@ -43,6 +45,7 @@ USES = {
 }
 """Kind -> fields that change something."""
 KNOWN = "policies.operations"
+_OVERLOAD = re.compile(r"\w+\.\w+\.\w+", re.ASCII)
 _RUN = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
@@ -87,20 +90,31 @@ def chosen_policies(model: ModelSpec) -> tuple[Policy, ...]:
     asked = [MENU[name](model) for name in st.session_state.get(CHOSEN, DEFAULT) if name in MENU]
     named = [one for one in asked if one is not None]
     if st.session_state.get(OWN):
-        named.append(own_policy())
+        named.append(own_policy(_blocks(model)))
     fitting = [one for one in named if _blocks(model) or not one.is_checkpoint]
     return tuple(dict.fromkeys((Policy(), *fitting)))
 
 
-def own_policy() -> Policy:
-    """What the reader put together; fields that its kind does not use stay at their defaults."""
+def own_policy(blocks: int) -> Policy:
+    """What the reader put together; fields that its kind does not use stay at their defaults.
+
+    ValueError, in the notation of the fields, for groups and operations that are none.
+    """
     kind = _kind()
     used = USES.get(kind, ())
     values = {name: field_value(Policy, name, f"policies.{name}") for name in (*NUMBERS, *TOGGLES) if name in used}
     if "groups" in used:
         values["groups"] = parse_groups(str(st.session_state.get(GROUPS, "0-1")))
+        if not values["groups"] or (blocks and values["groups"][-1][1] > blocks):
+            received = groups_text(values["groups"][-1:]) or "none"
+            raise ValueError(
+                f"groups takes runs of the blocks 0 to {max(0, blocks - 1)}, one at least; received {received}. "
+                f"Write it as 0-{max(0, blocks - 1)}."
+            )
     if "keep" in used:
         values["keep"] = tuple(map(str, st.session_state.get(KEEP, [MATMULS[0]])))
+        for name in values["keep"]:
+            check_overload(name)
     return Policy(kind=kind, **values)
 
 
@@ -108,13 +122,27 @@ def parse_groups(text: str) -> tuple[tuple[int, int], ...]:
     """ "0-3 4-7" as ((0, 4), (4, 8)); ValueError in words."""
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"groups takes at most {LONGEST_TEXT} characters; received {len(text)}. Write it as 0-3 4-7.")
-    found = []
+    found: list[tuple[int, int]] = []
     for word in text.replace(",", " ").split():
         match = _RUN.fullmatch(word)
         if match is None:
             raise ValueError(f"groups takes runs of block numbers; received {word[:40]!r}. Write it as 0-3 4-7.")
-        found.append((int(match[1]), int(match[2] or match[1]) + 1))
+        first, after = int(match[1]), int(match[2] or match[1]) + 1
+        if after <= first:
+            raise ValueError(f"groups: {word} runs backwards; received {text[:40]!r}. Write it as 0-3 4-7.")
+        if found and first < found[-1][1]:
+            raise ValueError(
+                f"groups: {word} begins before {groups_text((found[-1],))} has ended; received {text[:40]!r}. "
+                f"Write them in order, without overlap, as 0-3 4-7."
+            )
+        found.append((first, after))
     return tuple(found)
+
+
+def check_overload(name: str) -> None:
+    """ValueError for what is not written as "aten.addmm.default"."""
+    if _OVERLOAD.fullmatch(name) is None:
+        raise ValueError(f"keep: received {name[:40]!r}, no operator overload. Write it as aten.addmm.default.")
 
 
 def groups_text(groups: tuple[tuple[int, int], ...]) -> str:

@@ -104,9 +104,14 @@ def _draw_times(spec: PolicySpec, outcomes: Outcomes) -> None:
     if is_timed(spec, outcomes):
         draw_rest(timing, TIMES)
     elif sum(one.error is None for one in outcomes.outcomes) > 1:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Measure the times", icon=":material/timer:", key="policies.measure", on_click=_ask, args=(spec,))
-            st.caption(f"{timing.rounds} rounds, about {format_time(seconds_of(spec, outcomes))} (estimated).")
+        st.button(
+            f"Measure the times (about {format_time(seconds_of(spec, outcomes))})",
+            icon=":material/timer:",
+            key="policies.measure",
+            on_click=_ask,
+            args=(spec,),
+            help=f"{timing.rounds} rounds; how long they take is estimated",
+        )
 
 
 def _ask(spec: PolicySpec) -> None:

@@ -16,7 +16,16 @@ from engine.checkpointing.spec import ForecastSpec, Outcome, Outcomes, PolicySpe
 from engine.models.spec import Mlp, ModelSpec
 from pages.memory.checkpointing_controls import SECTION, SECTIONS, SHARE, rules_spec
 from pages.memory.checkpointing_exports import csv_rows, json_text, report
-from pages.memory.checkpointing_menu import CHOSEN, KEEP, MENU, OWN, groups_text, menu_values, parse_groups
+from pages.memory.checkpointing_menu import (
+    CHOSEN,
+    KEEP,
+    MENU,
+    OWN,
+    check_overload,
+    groups_text,
+    menu_values,
+    parse_groups,
+)
 from pages.memory.checkpointing_numbers import key_numbers, matching
 from pages.memory.checkpointing_presets import DROPOUT, GPT, GRU, PLAIN, PRESETS, STACK
 from pages.memory.checkpointing_presets import KEEP as KEEP_PRODUCTS
@@ -100,6 +109,10 @@ def test_a_stack_of_linear_and_relu_frees_nothing_by_every_fifth_block():
     assert root.policy.segments == 7
     assert root.held_bytes / off.held_bytes == pytest.approx(0.28)  # 6 inputs of segments and 8 blocks: 14 of 50
     assert root.recomputed_flops / off.forward_flops == pytest.approx(42 / 50)
+    _, groups = of(STACK, "√n groups, the last too")
+    assert len(groups.policy.groups) == 7
+    assert groups.held_bytes / off.held_bytes == pytest.approx(6 / 50)
+    assert groups.recomputed_flops == off.forward_flops
     assert off.peak_bytes <= root.peak_bytes < 1.01 * off.peak_bytes
     gradients = 50 * (256 * 256 + 256) * 4
     assert gradients / MIB == pytest.approx(12.5, abs=0.1)
@@ -147,6 +160,13 @@ def test_groups_are_parsed_by_a_grammar_of_their_own():
     assert parse_groups("0-3 4-7, 9") == ((0, 4), (4, 8), (9, 10))
     assert parse_groups("") == ()
     assert parse_groups(groups_text(((0, 4), (4, 5)))) == ((0, 4), (4, 5))
+    with pytest.raises(ValueError, match="3-1 runs backwards"):
+        parse_groups("3-1")
+    with pytest.raises(ValueError, match="2-5 begins before 0-3 has ended"):
+        parse_groups("0-3 2-5")
+    with pytest.raises(ValueError, match=r"'nonsense', no operator overload\. Write it as aten\.addmm\.default"):
+        check_overload("nonsense")
+    check_overload("aten.addmm.default")
     for text in ("__import__('os')", "0-", "-3", "1.5", "٣", "0-99999", "x" * 300):
         with pytest.raises(ValueError, match="received"):
             parse_groups(text)

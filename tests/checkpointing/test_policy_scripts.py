@@ -92,7 +92,9 @@ def test_a_script_forecasts_on_tensors_that_hold_nothing(architecture):
 
 @pytest.mark.parametrize("budget_of", ["held_bytes", "peak_bytes"])
 def test_a_script_of_a_search_says_which_usual_policies_fit(budget_of):
-    policies = (Policy(), *(Policy(kind="segments", segments=n) for n in (2, 3)), Policy(kind="each_block"))
+    cuts = (((0, 3),), ((0, 1), (1, 3)), ((0, 1), (1, 2), (2, 3)))
+    groups = tuple(Policy(kind="groups", groups=cut) for cut in cuts)
+    policies = (Policy(), *(Policy(kind="segments", segments=n) for n in (2, 3)), *groups, Policy(kind="each_block"))
     outcomes = run_policies(PolicySpec(model=MLP, policies=policies), lambda *_: None).outcomes
     budget = sorted(getattr(outcome, budget_of) for outcome in outcomes)[1]
     lines = printed(script_for(SearchSpec(model=MLP, budget_bytes=budget, budget_of=budget_of)))
