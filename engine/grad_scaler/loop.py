@@ -125,14 +125,13 @@ class Loop:
         if spec.mistake != "update() forgotten":
             _called("scaler.update()", scaler.update)
         after = scaler.get_scale()
-        event: Event = "growth" if after > scale else "backoff" if after < scale else ""
         return Step(
             number=number,
             loss=loss,
             scale_before=scale,
             scale_after=after,
             growth_tracker=int(scaler.state_dict().get("_growth_tracker", 0)),
-            event=event,
+            event=_event(scale, after),
             found_inf=found_inf,
             checked=checked,
             non_finite=non_finite,
@@ -223,6 +222,10 @@ class Loop:
             any(m for m, owner in zip(moved, self.owners, strict=True) if owner == number)
             for number in range(self.spec.optimizers)
         )
+
+
+def _event(before: float, after: float) -> Event:
+    return "growth" if after > before else "backoff" if after < before else ""
 
 
 def _called(call: str, action: Callable[..., Any], *arguments: Any) -> Any:
