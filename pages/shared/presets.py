@@ -12,6 +12,7 @@ from streamlit.errors import StreamlitAPIException
 
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Spec
+from pages.shared.choice import let_wait
 from pages.shared.link import forget_model, link_text
 from pages.shared.model_controls import current_model, link_values, widget_values
 from pages.shared.pin import PARAMETER, encode_spec, pin_as_a, pinned_spec, unpin_text
@@ -66,6 +67,7 @@ def apply_preset(preset: Preset, number: int) -> None:
     forget_model()
     _pin_for(preset)
     st.session_state.update(preset.widget_values())
+    let_wait(preset.settings)
     _write_link(preset)
     st.session_state[CHOSEN] = number
     st.session_state[ASKED] = preset.question
