@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from engine.runner.faults import error_text, is_memory_error
+from engine.runner.faults import Fault, error_text, is_memory_error
 
 T = TypeVar("T")
 
@@ -20,8 +20,8 @@ class PyTorchSaid(msgspec.Struct, frozen=True):
 
 
 def said(error: BaseException) -> PyTorchSaid:
-    """The error as data; one that means memory ran out is no lesson and is raised again."""
-    if is_memory_error(error):
+    """The error as data; one that means memory ran out, or a Fault of ours, is no lesson and is raised again."""
+    if isinstance(error, Fault) or is_memory_error(error):
         raise error
     return PyTorchSaid(type(error).__name__, error_text(error))
 

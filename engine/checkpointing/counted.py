@@ -14,6 +14,7 @@ from torch.utils.flop_counter import flop_registry
 from engine import recorded, recorded_checkpointing
 from engine.checkpointing import held_for_backward, on_disk
 from engine.checkpointing.spec import OperationCount
+from engine.runner.faults import check_operations
 
 Part = Literal["forward", "backward", "again"]
 
@@ -34,14 +35,20 @@ class Operations(recorded.DispatchMode):  # type: ignore[no-untyped-call]
     `on_operation(part, name)` is called before each.
     """
 
+    most = 50_000
+    """Of one step: beyond it a Fault is raised, since every policy takes several steps."""
+
     def __init__(self, on_operation: Callable[[Part, str], None] | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.in_backward = False
+        self._seen = 0
         self.calls: dict[Part, Counter[str]] = {"forward": Counter(), "backward": Counter(), "again": Counter()}
         self.flops: dict[Part, Counter[str]] = {"forward": Counter(), "backward": Counter(), "again": Counter()}
         self._on_operation = on_operation
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._seen += 1
+        check_operations(self._seen, self.most)
         part = part_of(sys._getframe(1), self.in_backward)
         if part is not None and self._on_operation is not None:
             self._on_operation(part, str(func))

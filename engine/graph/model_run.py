@@ -14,7 +14,7 @@ from engine.graph.recording import Recording, record_forward
 from engine.graph.roots import named_tensors
 from engine.graph.spec import Graph, ModuleCall, PyTorchError
 from engine.models.build import Built
-from engine.runner.faults import error_text, is_memory_error
+from engine.runner.faults import Fault, error_text, is_memory_error
 
 Stage = Literal["forward", "loss", "backward", "optimizer step"]
 
@@ -62,8 +62,8 @@ class ModelRun:
 
 
 def pytorch_error(stage: Stage, error: Exception) -> PyTorchError:
-    """The error as data; one that means memory ran out is no lesson and is raised again."""
-    if is_memory_error(error):
+    """The error as data; one that means memory ran out, or a Fault of ours, is no lesson and is raised again."""
+    if isinstance(error, Fault) or is_memory_error(error):
         raise error
     return PyTorchError(stage=stage, type=type(error).__name__, message=error_text(error))
 

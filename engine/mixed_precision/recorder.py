@@ -18,6 +18,7 @@ from engine import recorded
 from engine.graph.recording import Recording
 from engine.mixed_precision.results import Phase
 from engine.recorded_mixed_precision import cast_operators, event_dtypes
+from engine.runner.faults import check_operations
 
 MARK = "recorded operation "
 
@@ -56,6 +57,10 @@ class Seen:
     """Dispatcher calls from what Python called down to this operation."""
 
 
+MOST_OPERATIONS = 40_000
+"""Of forward, loss and backward together; twice as many take half a minute."""
+
+
 class Recorder(recorded.DispatchMode):  # type: ignore[no-untyped-call]
     """Notes every operation; `phase` is set from outside, `recording` knows the module that runs."""
 
@@ -83,6 +88,7 @@ class Recorder(recorded.DispatchMode):  # type: ignore[no-untyped-call]
         return outputs
 
     def _note(self, func: Any, tensors: list[torch.Tensor]) -> Seen:
+        check_operations(len(self.seen), MOST_OPERATIONS)
         node = recorded.running_node()
         number = recorded.read_sequence_nr(node) if node is not None else None
         one = Seen(

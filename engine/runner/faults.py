@@ -147,6 +147,18 @@ def too_much(what: str, remedy: str) -> FaultReport:
     return FaultReport(kind="too_much", what=what, remedy=remedy)
 
 
+def check_operations(so_far: int, limit: int) -> None:
+    """Raise a Fault once a run that notes every operation has noted more than it can read in time."""
+    if so_far > limit:
+        raise Fault(
+            too_much(
+                f"This model runs more than {limit:,} operations, each of which would be noted several times over; the "
+                f"limit here is {limit:,}.",
+                "Use fewer steps, layers or operations.",
+            )
+        )
+
+
 def cancelled() -> FaultReport:
     return FaultReport(kind="cancelled", what="Stopped on request.", remedy="Run again to compute it.")
 
