@@ -30,7 +30,7 @@ def _run(program, **environment):
     )
 
 
-def _is_gone(pid, limit_s=10.0):
+def _is_gone(pid, limit_s=30.0):
     end_s = time.monotonic() + limit_s
     while time.monotonic() < end_s:
         try:
