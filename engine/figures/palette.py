@@ -160,7 +160,7 @@ _MEANINGS = (
     Meaning("underflow", "rounds to 0", "#b85300", "#ff9a52", "arrow_down"),
     Meaning("overflow", "beyond the largest number", "#c2002f", "#ff6b81", "triangle"),
     Meaning("allocated", "allocated", "#0064a6", "#5aaef2", "arrow_up"),
-    Meaning("freed", "freed", "#b85300", "#ff9a52", "arrow_down"),
+    Meaning("freed", "freed", "#b85300", "#ff9a52", "dot"),
     Meaning("skipped", "skipped step", "#c04a00", "#ff8b4d", "no_entry"),
     Meaning("gradients_differ", "gradients differ from off", "#c2002f", "#ff6b81", "crossed"),
 )
