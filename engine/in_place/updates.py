@@ -114,11 +114,13 @@ class Allocations(LiveBytes):  # type: ignore[no-untyped-call]
 def _measure(spec: UpdateSpec, name: str, code: str, form: Form) -> tuple[Update, Parameters]:
     parameters = make_parameters(spec)
     first = parameters[0]
-    pointer, version = first.data_ptr(), recorded.version_of(first) or 0
+    held, version = first.untyped_storage(), recorded.version_of(first) or 0  # held: its address is not given again
     _give_gradients(parameters, spec, 0)
     updated = form(parameters, spec.lr)
     # outside of the mode that counts: under it, foreach operations raise no version in torch 2.13
     versions = version, recorded.version_of(updated[0]) or 0
+    keeps_data_ptr = updated[0].data_ptr() == held.data_ptr()
+    del held
     counted = Allocations()
     for step in range(spec.steps):
         _give_gradients(updated, spec, step + 1)
@@ -131,7 +133,7 @@ def _measure(spec: UpdateSpec, name: str, code: str, form: Form) -> tuple[Update
         allocations=counted.allocations / spec.steps,
         allocated_bytes=counted.allocated_bytes / spec.steps,
         peak_bytes=counted.peak_bytes,
-        keeps_data_ptr=end.data_ptr() == pointer,
+        keeps_data_ptr=keeps_data_ptr,
         keeps_tensor=end is first,
         is_leaf=end.is_leaf,
         version_before=versions[0],
