@@ -8,14 +8,15 @@ from typing import Any
 import plotly.graph_objects as go
 
 from engine.figures.chart_style import grid_colour, styled
-from engine.figures.mixed_precision_track import Step, Track, module_bands, step_words
+from engine.figures.mixed_precision_track import MOST_STEPS, Step, Track, module_bands, step_name, step_words
 from engine.figures.palette import BACKGROUND, CATEGORICAL, LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_bytes, shorten
 
 HEIGHT = 470
 DTYPE_COLOURS = {"float32": 0, "bfloat16": 1, "float16": 1, "float64": 2, "complex64": 4, "complex128": 4}
 THICKNESS = 0.5
-MOST_NAMED = 48
+MOST_TURNED = 48
+"""Steps whose names still have room aslant."""
 LETTERS = 130
 """Letters that fit across the chart."""
 LEAST_LETTERS = 7
@@ -60,7 +61,8 @@ def track_chart(
         theme,
         barmode="overlay",
         bargap=0.12,
-        margin={"l": 8, "r": 12, "t": 76, "b": 8},
+        margin={"l": 8, "r": 44, "t": 76, "b": 8},
+        modebar={"orientation": "v"},
         hovermode="closest",
         legend={"orientation": "h", "y": 1.1, "yanchor": "bottom", "x": 0},
     )
@@ -189,12 +191,14 @@ def _add_bands(figure: go.Figure, track: Track, theme: Theme) -> None:
 
 def _name_axes(figure: go.Figure, track: Track, theme: Theme) -> None:
     count = len(track.lanes)
-    labels = [_label(step) for step in track.steps] if len(track.steps) <= MOST_NAMED else []
+    labels = [step_name(step) for step in track.steps] if len(track.steps) <= MOST_STEPS else []
+    aslant = len(labels) <= MOST_TURNED
     figure.update_xaxes(
         range=[-0.6, max(len(track.steps), 8) - 0.4],
         tickvals=list(range(len(labels))),
-        ticktext=[escape(shorten(label, 20)) for label in labels],
-        tickangle=-50 if len(labels) > 9 else 0,
+        ticktext=[escape(shorten(label, 20 if aslant else 16)) for label in labels],
+        tickangle=(-50 if len(labels) > 9 else 0) if aslant else -90,
+        tickfont={"size": 12 if aslant else 9},
         showgrid=False,
         zeroline=False,
         anchor="y2",
@@ -211,10 +215,6 @@ def _name_axes(figure: go.Figure, track: Track, theme: Theme) -> None:
         },
         yaxis2={"domain": [0, 0.27], "gridcolor": grid_colour(theme), "zeroline": False, **_byte_ticks(track)},
     )
-
-
-def _label(step: Step) -> str:
-    return step.module if step.calls > 1 and step.module else step.label
 
 
 def _byte_ticks(track: Track) -> dict[str, Any]:

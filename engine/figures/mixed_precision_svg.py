@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.mixed_precision_chart import KEPT, LEAST_LETTERS, THICKNESS, dtype_colour
-from engine.figures.mixed_precision_track import Step, Track, module_bands, step_words
+from engine.figures.mixed_precision_track import MOST_STEPS, Step, Track, module_bands, step_name, step_words
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.svg import safe
 from engine.figures.units import format_bytes, shorten
@@ -14,12 +14,13 @@ LANE, WEIGHTS, GAP, KEPT_HEIGHT = 74, 26, 34, 90
 NARROW, WIDE = 9.0, 46.0
 LABELLED = 14.0
 """Pixels per step from which each can carry its name."""
-NAMES = 92
+NAMES = 106
 
 
 def track_svg(track: Track, theme: Theme = "light", *, title: str) -> str:
     """Lanes with their steps, casts as arrows, weights above, bytes kept below; each step tells of itself on hover."""
-    step = min(WIDE, max(NARROW, 900 / max(1, len(track.steps))))
+    narrow = LABELLED if len(track.steps) <= MOST_STEPS else NARROW
+    step = min(WIDE, max(narrow, 900 / max(1, len(track.steps))))
     lanes_top = TOP + WEIGHTS
     kept_top = lanes_top + LANE * len(track.lanes) + GAP
     width = LEFT + RIGHT + max(560.0, step * len(track.steps))
@@ -120,7 +121,7 @@ def _bands(track: Track, step: float, bottom: float, theme: Theme) -> list[str]:
 
 
 def _name(one: Step, x: float, y: float, theme: Theme) -> str:
-    text = shorten(one.module if one.calls > 1 and one.module else one.label, 18)
+    text = shorten(step_name(one), 18)
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" fill="{TEXT[theme]}" text-anchor="end" '
         f'transform="rotate(-50 {x:.1f} {y:.1f})">{safe(text)}</text>'

@@ -217,15 +217,30 @@ def step_words(step: Step) -> tuple[str, ...]:
 
 def module_bands(track: Track) -> list[tuple[int, int, str]]:
     """(first step, after the last, name) of neighbours with the same module, or phase where they have none."""
+    names = [(step.phase, band_of(step.module)) for step in track.steps]
+    runs = [(name, len(list(group))) for name, group in groupby(names)]
+    # Where every block is a single step, its name has no room and stands below it anyway: then all of them together.
+    wide = {_first(name) for name, count in runs if count > 1}
     bands, start = [], 0
-    for name, group in groupby(track.steps, lambda step: (step.phase, _band(step.module))):
+    for name, group in groupby(names, lambda name: name if _first(name) in wide else _first(name)):
         count = len(list(group))
         bands.append((start, start + count, name[1] or name[0]))
         start += count
     return bands
 
 
-def _band(module: str) -> str:
+def _first(name: tuple[str, str]) -> tuple[str, str]:
+    return name[0], name[1].partition(".")[0]
+
+
+def step_name(step: Step) -> str:
+    """What stands below a step: its operator, or of a folded one the module within its band."""
+    if step.calls == 1 or not step.module:
+        return step.label
+    return step.module.removeprefix(f"{band_of(step.module)}.")
+
+
+def band_of(module: str) -> str:
     """The part of the path that names a block: up to its first number, as blocks.0."""
     parts = module.split(".")
     number = next((place for place, part in enumerate(parts) if part.isdigit()), 0)

@@ -8,14 +8,16 @@ import torch
 from torch.nn import functional
 
 from engine import run
+from engine.figures.mixed_precision_chart import track_chart
+from engine.figures.mixed_precision_track import module_bands, step_name, track_of
 from engine.figures.mixed_precision_words import memory_sentence
-from engine.figures.units import format_bytes
+from engine.figures.units import format_bytes, shorten
 from engine.graph.held import measure_held_bytes
 from engine.mixed_precision.calls import attribute
 from engine.mixed_precision.recorder import record_operations
 from engine.mixed_precision.spec import AutocastSpec
 from engine.models.build import build
-from engine.models.spec import Chain, ConvNet, Embedding, Gpt, LinearStack, Mlp, ModelSpec, Recurrent, TiedLoop
+from engine.models.spec import Chain, ConvNet, Embedding, Gpt, LinearStack, Mlp, ModelSpec, Recurrent, ResNet, TiedLoop
 
 SMALL = ModelSpec(
     architecture=Mlp(layers=1, depth=1, width=32, in_features=32, out_features=32, residual=False), batch=32
@@ -257,3 +259,22 @@ def test_float16_and_refused_backward():
 def test_a_model_with_autocast_of_its_own_is_refused():
     with pytest.raises(ValueError, match="autocast must be 'off'"):
         AutocastSpec(model=ModelSpec(autocast="bfloat16"))
+
+
+def test_steps_and_bands_of_a_folded_map_are_named():
+    result = mapped(ModelSpec(architecture=ResNet()))
+    every, folded = (track_of(result, "bfloat16", fold=fold) for fold in (False, True))
+    assert not every.folded
+    assert folded.folded
+    assert {name for _, _, name in module_bands(every)} >= {"layer1.0", "layer1.1", "layer4.1", "fc"}
+    # A block that is one step has its name below it, and its stage's above.
+    assert [step_name(step) for step in folded.steps if step.calls > 1][:3] == ["layer1.0", "layer1.1", "layer2.0"]
+    bands = module_bands(folded)
+    assert {name: after - first for first, after, name in bands if name.startswith("layer")} == {
+        f"layer{stage}": 2 for stage in (1, 2, 3, 4)
+    }
+    assert [first for first, _, _ in bands] == [0, *(after for _, after, _ in bands[:-1])]
+    for track in (every, folded):
+        assert list(track_chart(track).layout.xaxis.ticktext) == [
+            shorten(step_name(one), 16 if track is every else 20) for one in track.steps
+        ]
