@@ -47,5 +47,5 @@ def _time_number(timing: AutocastTiming) -> KeyNumber:
     if timing.steps is None:
         return KeyNumber("Time ratio", None, "", read_from, REFUSED)
     ratio = timing.steps.ratios[0]
-    label = "Time ratio" if ratio.shows_a_difference else "Time, not told apart"
+    label = "Time ratio" if ratio.shows_a_difference else "Time, unclear"
     return KeyNumber(label, ratio.ratio, "", f"{read_from}: {ratio.name}, {verdict(ratio)}", REFUSED)

@@ -6,13 +6,16 @@ import ast
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
 from engine import run
-from engine.mixed_precision.spec import AutocastListsSpec, AutocastTimingSpec
+from engine.figures.timing_chart import NO_DIFFERENCE
+from engine.mixed_precision.spec import AutocastListsSpec, AutocastSpec, AutocastTimingSpec
 from engine.mixed_precision.trials import LINES
 from engine.models.spec import Mlp, ModelSpec
+from pages.memory.mixed_precision_numbers import map_numbers
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,14 @@ def test_a_step_and_its_parts_are_measured():
     # Forward: two weights, two biases and the input; backward: the gradients of the four parameters.
     assert found.casts == 9
     assert found.parts.names == ("matrix products float32", "matrix products bfloat16", "casts")
+    # The key number carries the verdict: a ratio whose band holds 1 is not shown as a finding.
+    shown, first = run(AutocastSpec(model=model), inline=True), found.steps.ratios[0]
+    for low, high, label, words in ((0.9, 1.6, "Time, unclear", NO_DIFFERENCE), (1.1, 1.6, "Time ratio", "slower")):
+        ratio = msgspec.structs.replace(first, ratio=1.2, low=low, high=high, chance=0.0)
+        steps = msgspec.structs.replace(found.steps, ratios=(ratio,))
+        number = map_numbers(shown, msgspec.structs.replace(found, steps=steps))[-1]
+        assert (number.label, number.value) == (label, 1.2)
+        assert words in number.read_from
     refused = run(AutocastTimingSpec(model=ModelSpec(grad_mode="no_grad"), rounds=5), inline=True)
     assert refused.steps is None
     assert "does not require grad" in refused.error.message
