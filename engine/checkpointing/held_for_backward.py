@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
 
 import torch
 
 from engine import recorded
 from engine.checkpointing.policies import Applied, OwnHooks, resident_storages, tensors_in
-
-
-class _Slot:
-    """Stands for one saved tensor; gone when its node lets go of it."""
-
-    __slots__ = ("__weakref__", "packed")
-
-    def __init__(self, packed: Any) -> None:
-        self.packed = packed
+from engine.graph.held import SavedSlot
 
 
 class HeldForBackward:
@@ -26,7 +17,7 @@ class HeldForBackward:
     def __init__(self, one: Applied) -> None:
         self._inner = one.hooks
         self._resident = resident_storages(one.built)
-        self._slots: weakref.WeakSet[_Slot] = weakref.WeakSet()
+        self._slots: weakref.WeakSet[SavedSlot] = weakref.WeakSet()
         self._cached: list[weakref.ref[torch.UntypedStorage]] = []
         self.moved_bytes = 0
         one.keep = self._keep
@@ -44,16 +35,16 @@ class HeldForBackward:
                 held |= recorded.storages_of(tensor)
         return sum(size for key, size in held.items() if key not in self._resident)
 
-    def _pack(self, tensor: torch.Tensor) -> _Slot:
+    def _pack(self, tensor: torch.Tensor) -> SavedSlot:
         packed = self._inner.pack_hook(tensor) if self._inner else tensor
         storages = set(recorded.storages_of(tensor))
         if not any(storages & set(recorded.storages_of(one)) for one in tensors_in(packed)):
             self.moved_bytes += tensor.nbytes
-        slot = _Slot(packed)
+        slot = SavedSlot(packed)
         self._slots.add(slot)
         return slot
 
-    def _unpack(self, slot: _Slot) -> torch.Tensor:
+    def _unpack(self, slot: SavedSlot) -> torch.Tensor:
         return self._inner.unpack_hook(slot.packed) if self._inner else slot.packed
 
     def _keep(self, tensor: torch.Tensor) -> None:

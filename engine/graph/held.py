@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -10,19 +11,36 @@ import torch
 from engine import recorded
 
 
-def measure_held_bytes(forward: Callable[[], Any]) -> int:
-    """Run `forward` under `saved_tensors_hooks` and sum the storages it saves, each once.
+class SavedSlot:
+    """Stands for one saved tensor; gone when its node lets go of it. `packed` is what an inner hook made of it."""
 
-    Non-reentrant checkpoints put their own hooks inside, so what they drop is not counted and the inputs they keep are.
+    __slots__ = ("__weakref__", "packed")
+
+    def __init__(self, packed: Any) -> None:
+        # A saved result holds its node, which holds this slot: without detach they would keep each other alive.
+        self.packed = packed.detach() if isinstance(packed, torch.Tensor) else packed
+
+
+def held_storages(forward: Callable[[], Any]) -> dict[int, int]:
+    """Bytes by storage that are still saved when `forward` has returned.
+
+    What was saved on a way that its result does not reach (cut by detach or no_grad) is gone by then. Non-reentrant
+    checkpoints put their own hooks inside, so what they drop is not held and the inputs they keep are.
     """
-    held: dict[int, int] = {}
+    slots: weakref.WeakSet[SavedSlot] = weakref.WeakSet()
 
-    def pack(tensor: torch.Tensor) -> torch.Tensor:
-        for storage, size in recorded.storages_of(tensor):
-            held[storage] = size
-        return tensor
+    def pack(tensor: torch.Tensor) -> SavedSlot:
+        slot = SavedSlot(tensor)
+        slots.add(slot)
+        return slot
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        outputs = forward()
-    del outputs
-    return sum(held.values())
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda slot: slot.packed):
+        result = forward()
+    held = {key: size for slot in slots for key, size in recorded.storages_of(slot.packed)}
+    del result
+    return held
+
+
+def measure_held_bytes(forward: Callable[[], Any]) -> int:
+    """The sum of `held_storages`."""
+    return sum(held_storages(forward).values())

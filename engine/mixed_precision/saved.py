@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from engine import recorded
+from engine.graph.held import held_storages
 from engine.mixed_precision.calls import Attributed, Leaves, source_of
 from engine.mixed_precision.recorder import Seen
 from engine.mixed_precision.results import Held, KeptTwice
@@ -80,35 +80,10 @@ def _kept_twice(
     )
 
 
-class _Slot:
-    """Stands for one saved tensor; gone when its node lets go of it."""
-
-    __slots__ = ("__weakref__", "tensor")
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        # A saved result holds its node, which holds this slot: without detach they would keep each other alive.
-        self.tensor = tensor.detach()
-
-
 def measure_saved(forward: Callable[[], Any], leaves: Leaves) -> Held:
-    """What is still saved when `forward` has returned its loss: all storages, and those of no leaf.
-
-    What was saved on a way that the loss does not reach (cut by detach or no_grad) is gone by then; what a checkpoint
-    keeps outside the graph is not.
-    """
-    slots: weakref.WeakSet[_Slot] = weakref.WeakSet()
-
-    def pack(tensor: torch.Tensor) -> _Slot:
-        slot = _Slot(tensor)
-        slots.add(slot)
-        return slot
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda slot: slot.tensor):
-        loss = forward()
-    held = {key: size for slot in slots for key, size in recorded.storages_of(slot.tensor)}
-    found = Held(
+    """What is still saved when `forward` has returned its loss: all storages, and those of no leaf."""
+    held = held_storages(forward)
+    return Held(
         saved_bytes=sum(held.values()),
         beside_leaves_bytes=sum(size for key, size in held.items() if key not in leaves),
     )
-    del loss
-    return found

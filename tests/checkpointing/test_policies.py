@@ -16,6 +16,8 @@ from engine.checkpointing.policies import applied
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Outcome, PolicySpec
 from engine.checkpointing.standard import matrix_operations, standard_policies
+from engine.graph import trace_graph
+from engine.graph.held import measure_held_bytes
 from engine.models.build import build
 from engine.models.spec import (
     ConvNet,
@@ -214,3 +216,16 @@ def test_a_sparse_gradient_survives_the_disk():
     ).outcomes
     assert disk.gradients_identical
     assert off.gradient_elements == disk.gradient_elements > 0
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "detach"])
+def test_what_was_saved_before_a_cut_is_held_no_more(mode):
+    """The graph from the loss on, read slot by slot, is what `off` can still hold."""
+    model = ModelSpec(architecture=Mlp(residual=False), grad_mode=mode, grad_mode_block=1)
+    built = build(model)
+    loss = built.loss(built.forward())
+    graph = trace_graph(loss, model=built.model, inputs=built.inputs)
+    spec = PolicySpec(model=model, policies=(Policy(), Policy(kind="each_block")))
+    off = run_policies(spec, lambda stage, fraction: None).outcomes[0]
+    assert off.held_bytes == graph.intermediate_bytes > 0
+    assert measure_held_bytes(lambda: built.loss(built.forward())) == graph.saved_bytes
