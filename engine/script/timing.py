@@ -9,7 +9,7 @@ from importlib import resources
 from engine.script.model import model_script
 from engine.script.text import import_lines, indented
 from engine.timing.catalogue import Operand, Operator, operands_of
-from engine.timing.heap import BLOCKS, JUST_BELOW_BYTES, LARGEST_THRESHOLD_BYTES
+from engine.timing.heap import BLOCKS, FENCE_BYTES, JUST_BELOW_BYTES, LARGEST_THRESHOLD_BYTES, SMALL_HOLE_BYTES
 from engine.timing.spec import AllocationSpec, CompiledTimingSpec, TimingSpec, TimingSweepSpec
 from engine.timing.variant import OperatorVariant, StepVariant, Variant, describe_variant
 
@@ -35,6 +35,7 @@ SETTLE = f"""\
 libc = ctypes.CDLL(None)  # glibc's malloc, as engine/timing/heap.py settles it
 libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_size_t,), (ctypes.c_void_p,)
 libc.sbrk.restype, libc.sbrk.argtypes = ctypes.c_void_p, (ctypes.c_ssize_t,)
+libc.realloc.restype, libc.realloc.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_size_t)
 
 
 def settle_heap(size: int) -> list[int]:
@@ -42,14 +43,16 @@ def settle_heap(size: int) -> list[int]:
     held = []
     if size > {LARGEST_THRESHOLD_BYTES}:
         libc.malloc_trim(0)
-        while (block := libc.malloc(size)) < libc.sbrk(0):
-            held.append(block)
-        libc.free(block)
+        for hole in (size, {SMALL_HOLE_BYTES}):
+            end = libc.sbrk(0)
+            while (block := libc.malloc(hole)) + hole <= end:
+                held.append(block)
+            libc.free(block)
     for block in [libc.malloc({JUST_BELOW_BYTES}) for _ in range({BLOCKS})]:
         libc.free(block)
     block = libc.malloc({JUST_BELOW_BYTES})
     ctypes.memset(block, 1, {JUST_BELOW_BYTES})
-    libc.free(block)
+    libc.realloc(block, {FENCE_BYTES})
     return held"""
 
 FAULTS = '''\

@@ -16,11 +16,16 @@ from functools import lru_cache
 
 LARGEST_THRESHOLD_BYTES = 32 << 20
 """DEFAULT_MMAP_THRESHOLD_MAX of glibc on 64-bit systems."""
-MOST_HOLES = 1024
-"""A heap that has held gigabytes can have hundreds; each is address space the process has already."""
+MOST_HOLES = 4096
+"""A heap that has held gigabytes can have that many; each is address space the process has already."""
+SMALL_HOLE_BYTES = 1 << 20
+"""What is left free: such neighbours are no place above the threshold when what lies between them goes."""
 BLOCKS = 3
 """More than the free end of a heap can hold, so that one of them comes from `mmap` and raises the threshold."""
 JUST_BELOW_BYTES = LARGEST_THRESHOLD_BYTES - (64 << 10)
+FENCE_BYTES = 64
+_fence: list[int] = []
+"""A block before the free end of the heap: what is freed below does not make that end larger than it was settled."""
 
 
 @lru_cache
@@ -32,6 +37,7 @@ def _libc() -> ctypes.CDLL | None:
     if not hasattr(libc, "malloc_trim"):
         return None
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    libc.realloc.restype, libc.realloc.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_size_t)
     libc.free.restype, libc.free.argtypes = None, (ctypes.c_void_p,)
     libc.sbrk.restype, libc.sbrk.argtypes = ctypes.c_void_p, (ctypes.c_ssize_t,)
     libc.malloc_trim.argtypes = (ctypes.c_size_t,)
@@ -56,7 +62,9 @@ def settle_heap() -> bool:
         libc.free(block)
     if reserve := libc.malloc(JUST_BELOW_BYTES):
         ctypes.memset(reserve, 1, JUST_BELOW_BYTES)
-    libc.free(reserve)
+    before, _fence[:] = _fence[:], [libc.realloc(reserve, FENCE_BYTES)]
+    for one in before:
+        libc.free(one)
     return True
 
 
@@ -64,18 +72,26 @@ def settle_heap() -> bool:
 def without_holes(size_bytes: int) -> Iterator[None]:
     """Inside, the heap has no free place for a block of this size, which is above the threshold.
 
-    Such a block would otherwise lie in a hole that freed tensors left, its pages there. The holes are held, untouched.
+    Such a block would otherwise lie in a hole that freed tensors left, its pages there. The holes are held, untouched,
+    small ones too: two of them are one as soon as what lies between them is freed.
     """
     libc, held = _libc(), list[int]()
     if libc is not None and size_bytes > LARGEST_THRESHOLD_BYTES:
         libc.malloc_trim(0)
-        block = libc.malloc(size_bytes)
-        while block and block < libc.sbrk(0) and len(held) < MOST_HOLES:
-            held.append(block)
-            block = libc.malloc(size_bytes)
-        libc.free(block)
+        held = [block for hole in (size_bytes, SMALL_HOLE_BYTES) for block in _fill(libc, hole)]
     try:
         yield
     finally:
         for one in held:
             libc.free(one)  # type: ignore[union-attr]
+
+
+def _fill(libc: ctypes.CDLL, size_bytes: int) -> Iterator[int]:
+    """Blocks of that size until one does not fit into a hole: the heap would have to grow, or it is not in the heap."""
+    end = libc.sbrk(0)
+    for _ in range(MOST_HOLES):
+        block = libc.malloc(size_bytes)
+        if not block or block + size_bytes > end:
+            libc.free(block)
+            return
+        yield block

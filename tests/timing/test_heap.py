@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import subprocess
 import sys
@@ -63,6 +64,23 @@ def test_an_output_above_the_threshold_is_new_whatever_holes_there_are(kind):
         z = x + 1
         assert (read_usage() - before).minor_faults * PAGE_BYTES > 0.9 * 33 * MEBIBYTE or huge_pages()
         assert y.data_ptr() != z.data_ptr()
+
+
+@glibc
+def test_holes_that_become_one_inside_are_no_place_for_an_output_above_the_threshold():
+    settle_heap()
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    libc.realloc.restype, libc.realloc.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_size_t)
+    libc.free.argtypes = (ctypes.c_void_p,)
+    blocks = [libc.malloc(20 * MEBIBYTE) for _ in range(8)]
+    *between, last = [libc.realloc(block, PAGE_BYTES) for block in blocks[:-1]] + blocks[-1:]
+    with without_holes(33 * MEBIBYTE):
+        settle_heap()
+        for block in between:
+            libc.free(block)
+        assert faults_of_a_fresh_output(33) * PAGE_BYTES > 0.9 * 33 * MEBIBYTE or huge_pages()
+    libc.free(last)
 
 
 def huge_pages() -> bool:
