@@ -45,6 +45,14 @@ def own(forking):
 
 
 @pytest.fixture
+def gate(tmp_path):
+    """Where jobs wait until the test opens it; open at the end, so that none is left."""
+    path = tmp_path / "gate"
+    yield path
+    path.touch()
+
+
+@pytest.fixture
 def engine(forking):
     return forking
 

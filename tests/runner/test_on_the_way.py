@@ -17,8 +17,8 @@ def _spec(**fields):
 
 
 def test_the_part_can_be_had_while_the_rest_is_computed(forking):
-    job = forking.submit(spec := _spec(seconds=10))
-    assert job.wait_for_first(20)
+    job = forking.submit(spec := _spec(seconds=18))
+    assert job.wait_for_first(60)
     assert (job.has_arrived, job.state) == (True, "running")
     assert forking.submit(spec.on_the_way).result().text == "part"
     assert job.state == "running"
@@ -34,10 +34,10 @@ def test_the_whole_result_follows(forking):
 
 
 def test_everyone_who_joined_hears_of_the_part_also_late(forking):
-    spec = _spec(seconds=10)
+    spec = _spec(seconds=18)
     first, second = forking.submit(spec), forking.submit(spec)
-    assert first.wait_for_first(20)
-    assert second.wait_for_first(20)
+    assert first.wait_for_first(60)
+    assert second.wait_for_first(60)
     late = forking.submit(spec)
     assert late.has_arrived
     for job in (first, second, late):
@@ -59,7 +59,7 @@ def test_a_part_too_large_to_send_is_left_out(forking):
 
 def test_a_spec_without_a_part_ends_as_ever(forking):
     job = forking.submit(EchoSpec(text="a"))
-    assert job.wait_for_first(20)
+    assert job.wait_for_first(60)
     assert (job.state, job.has_arrived) == ("done", False)
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from engine.runner.faults import Fault
-from tests.runner.misbehaving.spec import EndSpec, MeasuredSleepSpec, SleepSpec, StuckSpec
+from tests.runner.misbehaving.spec import EndSpec, GatedSpec, MeasuredSleepSpec, SleepSpec, StuckSpec
 from tests.runner.test_jobs import _kind_of, _until
 
 
@@ -54,25 +54,32 @@ def test_a_computation_takes_one_place_in_the_queue_and_shows_it_to_all(forking,
     assert jobs[2].result() != jobs[0].result()
 
 
-def test_progress_is_shown_to_all_also_to_who_comes_later(forking):
-    spec = _spec()
+def test_progress_is_shown_to_all_also_to_who_comes_later(forking, gate):
+    spec = GatedSpec(gate=str(gate))
     early = forking.submit(spec)
-    _until(lambda: early.stage == "sleeping")
+    _until(lambda: early.stage == "at the gate")
     late, told = forking.submit(spec), []
-    assert (late.state, late.stage, late.fraction) == ("running", "sleeping", 0.5)
-    assert late.elapsed_s < early.elapsed_s
-    late.follow(lambda stage, fraction: told.append((stage, fraction)))
-    assert told == [("sleeping", 0.5)]
+    assert (late.state, late.stage, late.fraction) == ("running", "at the gate", 0.5)
+    late_s = late.elapsed_s
+    assert late_s < early.elapsed_s
+
+    def hear(stage, fraction):
+        told.append((stage, fraction))
+        gate.touch()
+
+    late.follow(hear)
+    assert told == [("at the gate", 0.5)]
     assert late.result() is early.result()
 
 
-def test_who_cancels_leaves_the_others_alone(forking):
-    spec = _spec()
+def test_who_cancels_leaves_the_others_alone(forking, gate):
+    spec = GatedSpec(gate=str(gate))
     one, other = forking.submit(spec), forking.submit(spec)
-    _until(lambda: one.stage == "sleeping")
+    _until(lambda: one.stage == "at the gate")
     one.cancel()
     assert _kind_of(one) == "cancelled"
     assert other.state == "running"
+    gate.touch()
     assert other.result().numbers
 
 
@@ -132,7 +139,7 @@ def test_joining_and_leaving_at_random_ends_every_job(forking):
             if (number + turn) % 2:
                 time.sleep(0.003 * (number % 5))
                 job.cancel()
-            assert job.wait(20.0)
+            assert job.wait(60.0)
             ended.append(job)
 
     visitors = [threading.Thread(target=visit, args=(number,)) for number in range(20)]

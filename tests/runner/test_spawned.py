@@ -26,6 +26,7 @@ from tests.runner.misbehaving.spec import (
     StuckSpec,
     ThreadsSpec,
 )
+from tests.runner.test_jobs import follow_step_by_step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -72,12 +73,10 @@ def test_results_equal_those_of_forked_workers(spawning, forking):
     assert [job.result() for job in jobs] == [forking.submit(spec, fresh=True).result() for spec in specs]
 
 
-def test_progress_cancel_and_cache(spawning):
-    told = []
-    job = spawning.submit(ProgressSpec(steps=2, pause_s=0.1), fresh=True)
-    job.follow(lambda stage, fraction: told.append(stage))
-    assert [stage for stage in told if stage.startswith("step")] == ["step 0", "step 1"]
-    assert spawning.submit(ProgressSpec(steps=2, pause_s=0.1)).state == "done"
+def test_progress_cancel_and_cache(spawning, tmp_path):
+    job = spawning.submit(ProgressSpec(steps=2, gates=str(tmp_path)), fresh=True)
+    assert [stage for stage, _ in follow_step_by_step(job) if stage.startswith("step")] == ["step 0", "step 1"]
+    assert spawning.submit(job.spec).state == "done"
     job = spawning.submit(SleepSpec(seconds=19), fresh=True)
     while job.stage != "sleeping":
         time.sleep(0.01)

@@ -35,7 +35,8 @@ class ProgressSpec(_Local, frozen=True, kw_only=True):
     verb: ClassVar[str] = "report_progress"
 
     steps: int = 3
-    pause_s: float = 0.0
+    gates: str = ""
+    """A folder: each step waits there for a file of its name, made by who has heard of it."""
 
 
 Stuck = Literal["python_loop", "torch_loop", "one_torch_call", "ignores_sigterm", "leaves_its_group"]
@@ -49,6 +50,7 @@ class StuckSpec(_Local, frozen=True, kw_only=True):
 
 
 class StuckProcessesSpec(StuckSpec, frozen=True, kw_only=True):
+    limits: ClassVar[Limits] = Limits(wall_s=20.0, cpu_s=60)
     needs: ClassVar[frozenset[Need]] = frozenset({"processes"})
 
 
@@ -78,6 +80,19 @@ class SleepSpec(_Local, frozen=True, kw_only=True):
 
     seconds: float = 10.0
     number: int = 0
+
+
+class GatedSpec(_Local, frozen=True, kw_only=True):
+    """Runs until the test makes a file at `gate`, however slow the machine is."""
+
+    verb: ClassVar[str] = "wait_at_gate"
+
+    gate: str
+    number: int = 0
+
+
+class MeasuredGatedSpec(GatedSpec, frozen=True, kw_only=True):
+    measured: ClassVar[bool] = True
 
 
 class MeasuredSleepSpec(SleepSpec, frozen=True, kw_only=True):
