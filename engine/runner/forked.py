@@ -95,6 +95,7 @@ class ForkBackend:
             server.wait_until_warm()
             with contextlib.suppress(OSError):
                 return server.open_worker(wall_s)
+            server.end()
         raise Fault(faults.engine_down("it ended twice in a row"))
 
     def state(self) -> BackendState:
@@ -175,12 +176,16 @@ class _Server:
         self._end_input()
         if self.warm_s is not None:  # while warming up it would not notice for seconds
             self._listener.join(_STOP_LIMIT_S)
-        self._process.kill()
-        self._listener.join()
+        self.end()
 
     def abandon(self) -> None:
         """Kill a server that no longer answers."""
         self._process.kill()
+
+    def end(self) -> None:
+        """Kill it and wait until that is known: until then it counts as alive."""
+        self._process.kill()
+        self._listener.join()
 
     def _listen(self) -> None:
         decoder = msgspec.msgpack.Decoder(FromServer)

@@ -13,6 +13,7 @@ import pytest
 
 from engine.runner.dispatch import Dispatcher
 from engine.runner.faults import Fault
+from engine.runner.forked import _Server
 from engine.runner.runtime import runtime_folder
 from tests.runner.misbehaving.spec import EchoSpec, SleepSpec, StuckProcessesSpec, StuckSpec
 
@@ -67,6 +68,23 @@ def _assert_restarted(engine, before, folders):
     assert after.pid != before.pid
     assert after.restarts == before.restarts + 1
     assert _server_folders() == folders  # the next server removes what a killed one left
+
+
+@linux
+@pytest.mark.slow
+def test_a_server_whose_death_is_noticed_late_is_not_asked_again(own, monkeypatch):
+    """On a busy machine: the thread that listens to it comes too late for the next job."""
+    before, died = own.status(), _Server._has_died
+
+    def notice_late(server):
+        time.sleep(0.3)
+        died(server)
+
+    monkeypatch.setattr(_Server, "_has_died", notice_late)
+    os.kill(before.pid, signal.SIGKILL)
+    assert _is_gone(before.pid)
+    assert own.submit(EchoSpec(text="again"), fresh=True).result().text == "again"
+    assert own.status().restarts == before.restarts + 1
 
 
 @linux
@@ -168,6 +186,13 @@ def test_a_spawned_worker_ends_when_the_app_dies():
 @pytest.mark.slow
 def test_a_server_that_stops_answering_is_replaced(own, monkeypatch):
     monkeypatch.setattr("engine.runner.forked._SERVER_HANG_S", 0.5)
+    abandon = _Server.abandon
+
+    def abandon_the_first(server):
+        monkeypatch.undo()  # the next may be as slow as this machine is
+        abandon(server)
+
+    monkeypatch.setattr(_Server, "abandon", abandon_the_first)
     server = own.status().pid
     os.kill(server, signal.SIGSTOP)
     with pytest.raises(Fault) as caught:
