@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 60
-STOP_TIMEOUT_S = 10
+START_TIMEOUT_S = 120
+STOP_TIMEOUT_S = 30
 
 
 @dataclass
@@ -86,7 +86,7 @@ def wait_until_it_answers(server: Server) -> None:
     end = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < end and server.process.poll() is None:
         try:
-            with urllib.request.urlopen(server.address + "/_stcore/health", timeout=2) as answer:
+            with urllib.request.urlopen(server.address + "/_stcore/health", timeout=10) as answer:
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, ConnectionError, TimeoutError):

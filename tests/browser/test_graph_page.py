@@ -8,6 +8,8 @@ import json
 import re
 from xml.etree import ElementTree
 
+from playwright.sync_api import expect
+
 from pages.shared.model_controls import TITLES
 from tests.browser.pixels import DRAWN_SHARE, brightness, drawn_share, look
 from tests.browser.visitor import visiting
@@ -20,7 +22,7 @@ def count(text: str) -> int:
 
 
 def test_light_and_dark_draw_on_their_own_ground(visitor, dark_visitor):
-    light, dark = look(visitor.open(PAGE).picture), look(dark_visitor.open(PAGE).picture)
+    light, dark = (look(one.open(PAGE).drawn_picture) for one in (visitor, dark_visitor))
     assert brightness(light) > 0.6
     assert brightness(dark) < 0.4
     assert drawn_share(dark) > DRAWN_SHARE
@@ -45,10 +47,10 @@ def test_pinned_run_shows_differences(visitor):
     change = count(visitor.number("Nodes")) - nodes
     assert change < 0
     assert visitor.delta("Nodes").startswith(f"\u2212{-change}")
-    legend = visitor.page.locator("[data-atlas-legend]").inner_text()
-    assert all(f"{mark} since A" in legend for mark in ("added", "removed", "changed"))
+    for mark in ("added", "removed", "changed"):
+        expect(visitor.page.locator("[data-atlas-legend]")).to_contain_text(f"{mark} since A")
     visitor.press("unpin")
-    assert visitor.metric("Nodes").locator('[data-testid="stMetricDelta"]').count() == 0
+    expect(visitor.metric("Nodes").locator('[data-testid="stMetricDelta"]')).to_have_count(0)
 
 
 def test_a_link_rebuilds_the_view(visitor, browser, server):

@@ -52,7 +52,9 @@ def test_pointing_at_a_cell_lights_up_its_memory(visitor):
     visitor.page.locator("[data-atlas-canvas]").first.hover(
         position={"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
     )
-    visitor.page.wait_for_timeout(150)
+    visitor.page.wait_for_function(
+        "root => JSON.parse(root.dataset.atlasCells).hovered.length", arg=root.element_handle()
+    )
     # t1[0, 1] is x[1, 0], the seventh element of the storage
     hovered = cells(visitor)["hovered"]
     assert hovered[0] == f"{end}:1"

@@ -25,7 +25,8 @@ FLAGS = [
 ]
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'
-DRAWN_TIMEOUT_MS = 30_000
+DRAWN_TIMEOUT_MS = 60_000
+expect.set_options(timeout=DRAWN_TIMEOUT_MS)
 ANSWER_MS = 1500
 CHOOSE_TRIES = 4
 SETTLE_MS = 120
@@ -41,6 +42,12 @@ def launch(playwright: Playwright) -> Browser:
 
 # On a page's own address Streamlit looks for its server below that address first, and then at the root.
 PROBED = re.compile(r"/[\w-]+/_stcore/(health|host-config)$")
+NEXT_FRAMES = """() => new Promise((done) => {
+  let left = 3;
+  const next = () => (left-- ? requestAnimationFrame(next) : done());
+  next();
+})"""
+"""JavaScript: a change of size is told after a frame, answered by asking for a second and painted in it."""
 FIND_GRAPH = """[document.querySelector('[data-testid="stMain"]')].flatMap(function below(root) {
   return [...root.querySelectorAll("*")].flatMap((e) => [e, ...(e.shadowRoot ? below(e.shadowRoot) : [])]);
 }).find((element) => element.matches("[data-atlas-graph]"))"""
@@ -114,6 +121,13 @@ class Visitor:
     @property
     def picture(self) -> Locator:
         return self.page.locator("[data-atlas-canvas]")
+
+    @property
+    def drawn_picture(self) -> Locator:
+        """The canvas, once something stands on it."""
+        self.page.wait_for_function(f"() => ({FIND_GRAPH})?.dataset.atlasPlaces")
+        self.page.evaluate(NEXT_FRAMES)
+        return self.picture
 
     @property
     def graph(self) -> dict[str, str]:

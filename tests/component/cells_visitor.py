@@ -14,10 +14,9 @@ from urllib.parse import urlencode
 from playwright.sync_api import Locator
 
 from tests.browser.server import ROOT, Server, free_port, stop, wait_until_it_answers
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import NEXT_FRAMES, Visitor
 
 PAGE = "tests/component/cells_page.py"
-FRAME_MS = 80
 FIND_CELLS = """[...document.querySelectorAll("*")].map(
   (element) => element.shadowRoot?.querySelector("[data-atlas-cells]")).find(Boolean)"""
 """JavaScript for the component's root, which lies in an open shadow root."""
@@ -58,7 +57,7 @@ class Cells:
 
     @property
     def said(self) -> dict:
-        self.page.wait_for_timeout(FRAME_MS)
+        self.page.evaluate(NEXT_FRAMES)
         return json.loads(self.root.get_attribute("data-atlas-cells") or "{}")
 
     @property

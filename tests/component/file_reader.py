@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.visitor import Place
+from tests.browser.visitor import NEXT_FRAMES, Place
 
 
 class Reader:
@@ -23,7 +23,7 @@ class Reader:
         page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda asked: asked.url == address or self.problems.append(f"request: {asked.url[:200]}"))
         page.goto(address)
-        page.wait_for_selector("html[data-page-ready]", timeout=20_000)
+        page.wait_for_selector("html[data-page-ready]", timeout=60_000)
 
     @property
     def root(self) -> Locator:
@@ -44,6 +44,7 @@ class Reader:
     @property
     def said(self) -> dict[str, str]:
         """What the canvas says about itself, once it has rested for three looks."""
+        self.page.evaluate(NEXT_FRAMES)
         before: dict[str, str] = {}
         rested = 0
         for _ in range(40):
@@ -81,7 +82,7 @@ def reading(browser: Browser, path: Path, *, dark: bool = False, width: int = 12
         offline=True,
         accept_downloads=True,
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     try:
         reader = Reader(context.new_page(), path)
         yield reader

@@ -60,7 +60,6 @@ class Reader(Picture):
 
     def type(self, words: str) -> dict[str, str]:
         self.page.locator("[data-atlas-search]").fill(words)
-        self.page.wait_for_timeout(300)
         return self.said
 
     @property

@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page
 from engine.figures.palette import BACKGROUND, TEXT, Theme
 from engine.figures.scene import Scene, encode_scene
 from pages.shared.canvas_files import SCRIPTS, STYLES, read
+from tests.browser.visitor import NEXT_FRAMES
 
-FRAME_MS = 80
 RESTS = """() => ![
   view.frameRequest, view.camera.flight, view.moving, view.old, view.saying, view.settle, view.search.waiting
 ].some(Boolean)"""
@@ -85,8 +85,8 @@ class Picture:
     @property
     def said(self) -> dict[str, str]:
         """The data attributes, once nothing moves any more."""
+        self.page.evaluate(NEXT_FRAMES)
         self.page.wait_for_function(RESTS)
-        self.page.wait_for_timeout(FRAME_MS)
         found: dict[str, str] = self.root.evaluate("element => ({...element.dataset})")
         return found
 

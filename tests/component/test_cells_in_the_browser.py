@@ -169,6 +169,7 @@ def test_memory_order_is_drawn_on_request_and_grows_where_motion_is_welcome(visi
     assert cells.press("Enter")["path"] is True
     assert cells.action("path").get_attribute("aria-pressed") == "true"
     cells.page.wait_for_timeout(1500)
+    assert cells.said["path"] is True  # a frame after the last of the animation
     grown = look(cells.canvas).tobytes()
     assert grown != before
     assert cells.press("Enter")["path"] is False
@@ -207,7 +208,7 @@ def test_a_finger_taps_to_pin(browser, server):
 def test_a_narrow_window_still_shows_every_panel(visitor):
     cells = Cells(visitor, "transposed")
     visitor.page.set_viewport_size({"width": 420, "height": 800})
-    visitor.page.wait_for_timeout(500)
+    visitor.page.wait_for_function(f"() => JSON.parse(({FIND_CELLS}).dataset.atlasCells).room[0] < 420")
     content, room = cells.said["content"], cells.said["room"]
     assert room[0] < 420
     assert content[0] <= room[0] + 1

@@ -12,7 +12,7 @@ from engine.figures.palette import BACKGROUND, channels, meaning
 from engine.figures.scene import build_scene
 from engine.figures.view import GraphView
 from tests.browser.pixels import colours, drawn_share, look
-from tests.browser.visitor import CHROMIUM
+from tests.browser.visitor import CHROMIUM, NEXT_FRAMES
 from tests.component.graph_scenes import SCENES, blocks
 
 pytestmark = [
@@ -160,7 +160,7 @@ def test_a_scale_stands_in_the_legend_with_its_steps(shown, theme):
 def test_the_view_is_saved_as_it_is_seen_twice_as_fine_with_its_legend(shown):
     picture = shown("ten")
     picture.page.evaluate("() => view.tree.toggle()")
-    picture.page.wait_for_timeout(300)  # until the room that the tree took or gave is measured
+    picture.page.evaluate(NEXT_FRAMES)  # until the room that the tree took or gave is measured
     width, height = picture.page.evaluate("() => [view.width, view.height]")
     image = saved_png(picture, "s")
     assert image.size == (2 * width, 2 * height)

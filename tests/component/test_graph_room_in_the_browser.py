@@ -6,7 +6,7 @@ import pytest
 
 from engine.figures.scene import build_scene
 from engine.figures.view import GraphView
-from tests.browser.visitor import CHROMIUM
+from tests.browser.visitor import CHROMIUM, NEXT_FRAMES
 from tests.component.graph_scenes import blocks
 from tests.figures.graphs import graph, leaf, node
 
@@ -51,7 +51,7 @@ def test_in_a_narrow_window_nothing_is_cut_and_the_list_folds_legend_and_minimap
     norms = {"w0": 1e-3, "w1": 1.0, "w2": 1e5}
     picture = shown(build_scene(three, GraphView(colour_by="gradient norm"), gradients=norms))
     picture.page.set_viewport_size(NARROW)
-    picture.page.wait_for_timeout(100)
+    picture.page.evaluate(NEXT_FRAMES)
     status, tools, legend = (sides(picture, f".atlas-{name}") for name in ("status", "tools", "legend"))
     assert picture.page.evaluate(
         "() => { const box = view.chrome.statusBox; return box.scrollWidth <= box.clientWidth; }"
