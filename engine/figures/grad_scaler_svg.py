@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.grad_scaler_spread import BANDS, limits_of
-from engine.figures.grad_scaler_timeline import NORMS, plain_scale
+from engine.figures.grad_scaler_timeline import NORMS, non_finite_word, plain_scale
 from engine.figures.lines_svg import Line, lines_svg
 from engine.figures.palette import LINE, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_count
@@ -15,6 +15,8 @@ from engine.grad_scaler.results import Range, Run, Spread
 
 WIDTH, LEFT, RIGHT = 860, 118, 24
 TOP, BARS, LANE = 74, 210, 34
+MOST_NUMBERED = 14
+"""Steps that a title has room for."""
 
 
 def scale_svg(run: Run, theme: Theme) -> str:
@@ -23,9 +25,8 @@ def scale_svg(run: Run, theme: Theme) -> str:
     y = [step.scale_before for step in run.steps for _ in range(2)]
     if run.steps:
         x, y = [*x, run.steps[-1].number + 0.5], [*y, run.steps[-1].scale_after]
-    skipped = [str(step.number) for step in run.steps if step.skipped]
-    shown = ", ".join(skipped[:14]) + (" …" if len(skipped) > 14 else "")
-    title = f"GradScaler: the scale; skipped: {shown or 'none'}"
+    skipped = _numbered([step.number for step in run.steps if step.skipped])
+    title = f"GradScaler: the scale; skipped: {skipped or 'none'}"
     return lines_svg([Line("scale", x, y)], theme, title=title, x_title="step", log_y=True)
 
 
@@ -37,7 +38,13 @@ def norms_svg(run: Run, theme: Theme) -> str:
         values = [getattr(step, field) for step in run.steps]
         if any(value is not None for value in values):
             lines.append(Line(name, x, [math.nan if value is None else value for value in values], place))
-    return lines_svg(lines, theme, title="Norm of all gradients", x_title="step", log_y=True)
+    bad = _numbered([step.number for step in run.steps if non_finite_word(step.scaled_norm)])
+    title = "Norm of all gradients" + (f"; inf or nan in step {bad}" if bad else "")
+    return lines_svg(lines, theme, title=title, x_title="step", log_y=True)
+
+
+def _numbered(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps[:MOST_NUMBERED])) + (" …" if len(steps) > MOST_NUMBERED else "")
 
 
 def spread_svg(spread: Spread, ranges: Sequence[Range], scale: float, theme: Theme) -> str:

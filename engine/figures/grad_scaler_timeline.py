@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -21,6 +22,8 @@ NORMS = (
     ("applied", "applied_norm", "dot", 1),
 )
 """Name, field of a Step, dash and colour."""
+SPELLED = 5
+"""Steps in a row with the same word from which on they are numbered."""
 
 
 def scale_words(scale: float) -> str:
@@ -50,6 +53,8 @@ def timeline(run: Run, beside: Run | None, theme: Theme) -> go.Figure:
     for name, field, dash, place in NORMS:
         _add_norm(figure, steps, (name, field, dash), CATEGORICAL[place][theme == "dark"])
     _add_loss(figure, run, theme)
+    for row, field in ((2, "scaled_norm"), (3, "loss")):
+        _name_non_finite(figure, steps, field, row, theme)
     if beside is not None:
         _add_beside(figure, beside, theme)
     for step in steps:
@@ -145,6 +150,30 @@ def _add_loss(figure: go.Figure, run: Run, theme: Theme) -> None:
         line={"color": TEXT[theme], "width": 2},
         hovertemplate="step %{x}: loss %{y:.4g}<extra></extra>",
     )
+
+
+def _name_non_finite(figure: go.Figure, steps: Sequence[Step], field: str, row: int, theme: Theme) -> None:
+    """Where a curve has no point because its value is inf or nan, that word stands in its place."""
+    for word, group in groupby(steps, lambda step: non_finite_word(getattr(step, field))):
+        if not word:
+            continue
+        numbers = [step.number for step in group]
+        figure.add_annotation(
+            row=row,
+            col=1,
+            x=(numbers[0] + numbers[-1]) / 2,
+            y=0.96,
+            yref="y domain",
+            yanchor="top",
+            text=word if len(numbers) < SPELLED else f"{word} in steps {numbers[0]} to {numbers[-1]}",
+            showarrow=False,
+            font={"size": 11, "color": meaning("skipped").accent(theme)},
+        )
+
+
+def non_finite_word(value: float | None) -> str:
+    """ "inf", "-inf" or "nan"; "" for any other value."""
+    return "" if value is None or math.isfinite(value) else f"{value:g}"
 
 
 def _add_beside(figure: go.Figure, beside: Run, theme: Theme) -> None:

@@ -22,13 +22,15 @@ ZERO = (
 )
 
 
-def headline(found: Scaled, scale: float, enabled: bool = True) -> str:
+def headline(found: Scaled, scale: float) -> str:
     """Steps skipped and how the scale moved, then what float16 would lose without and with the first scale."""
     run = found.run
     if not run.steps:
         return f"No step was finished: PyTorch refuses {run.error_call} in step {run.error_step}."
     parts = [
-        _steps_and_scale(run) if enabled else f"The scaler is not enabled: none of {len(run.steps)} steps is checked."
+        _steps_and_scale(run)
+        if run.enabled
+        else f"The scaler is **not enabled**: none of {len(run.steps)} steps is checked."
     ]
     if spread := spread_named(found, "parameters"):
         parts.append(_rounded(share(spread, "float16", 1.0), share(spread, "float16", scale)))
@@ -126,7 +128,7 @@ def found_inf_rows(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 def _cell(step: Step, place: int) -> str:
     count, flag = step.non_finite[place], step.checked[place]
     if count is None:
-        return "None"
+        return "no grad"
     return f"✕ {count}" if flag else "·"
 
 
@@ -147,6 +149,23 @@ def share_rows(spread: Spread) -> list[tuple[str, ...]]:
 
 def _share(part: int, whole: int) -> str:
     return "–" if not part else f"{100 * part / whole:.3g} %  ({format_count(part)})"
+
+
+def spread_words(spread: Spread) -> str:
+    """How many gradients were counted, of which steps, and what was left out."""
+    one = spread.elements == 1
+    steps = [str(number) for number in spread.steps]
+    listed = f"steps {', '.join(steps[:-1])} and {steps[-1]}" if len(steps) > 1 else f"step {steps[0]}"
+    left_out = [
+        f"{format_count(count)} {what}"
+        for count, what in ((spread.zeros, "exactly 0"), (spread.non_finite, "nan or inf"))
+        if count
+    ]
+    return (
+        f"{format_count(spread.elements)} gradient{'' if one else 's'} of float32, before {listed}"
+        f"{', left out: ' + ', '.join(left_out) if left_out else ''}. "
+        "Each is multiplied by the scale, converted with `.to(dtype)` and counted by what it became."
+    )
 
 
 def best_words(spread: Spread) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,8 @@ class Loop:
         self.called: list[bool] = []
         self.inside: list[bool] = []
         self.optimizers: list[torch.optim.Optimizer] = []
+        self.enabled = spec.enabled
+        self.warned: tuple[str, ...] = ()
 
     def run(self, before_step: Callable[[int], None]) -> Run:
         """Every step, or those before the one in which PyTorch raises; `before_step` is called with each number."""
@@ -58,6 +61,8 @@ class Loop:
             parameters=tuple(self.parameters),
             owners=self.owners,
             steps=tuple(self.records),
+            enabled=self.enabled,
+            warnings=self.warned,
             error=error,
             error_step=number if error else None,
             error_call=call,
@@ -71,22 +76,27 @@ class Loop:
     def _make(self) -> None:
         spec, total = self.spec, len(self.parameters)
         self.owners = tuple(min(spec.optimizers - 1, place * spec.optimizers // total) for place in range(total))
-        self.scaler = _called(
-            "torch.amp.GradScaler(...)",
-            lambda: torch.amp.GradScaler(
-                "cpu",
-                init_scale=spec.init_scale,
-                growth_factor=spec.growth_factor,
-                backoff_factor=spec.backoff_factor,
-                growth_interval=spec.growth_interval,
-                enabled=spec.enabled,
-            ),
-        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.scaler = _called("torch.amp.GradScaler(...)", self._make_scaler)
+        self.enabled = self.scaler.is_enabled()
+        self.warned = tuple(dict.fromkeys(str(one.message) for one in caught))
         for number in range(spec.optimizers):
             owned = self._owned(number)
             made = _called(f"torch.optim ({spec.optimizer})", make_optimizer, spec.optimizer, owned, spec.lr)
             made.register_step_pre_hook(self._note_step(number))
             self.optimizers.append(made)
+
+    def _make_scaler(self) -> torch.amp.GradScaler:
+        spec = self.spec
+        return torch.amp.GradScaler(
+            spec.scaler_device,
+            init_scale=spec.init_scale,
+            growth_factor=spec.growth_factor,
+            backoff_factor=spec.backoff_factor,
+            growth_interval=spec.growth_interval,
+            enabled=spec.enabled,
+        )
 
     def _owned(self, number: int) -> list[torch.nn.Parameter]:
         return [one for one, owner in zip(self.parameters.values(), self.owners, strict=True) if owner == number]

@@ -58,6 +58,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     owners: tuple[int, ...]
     """Number of the optimizer that owns each parameter."""
     steps: tuple[Step, ...]
+    enabled: bool = True
+    """What `scaler.is_enabled()` answers."""
+    warnings: tuple[str, ...] = ()
+    """What PyTorch warned of when the scaler was made."""
     error: PyTorchSaid | None = None
     error_step: int | None = None
     error_call: str = ""

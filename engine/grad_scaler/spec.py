@@ -33,6 +33,7 @@ Mistake = Literal[
     "float16 parameters",
 ]
 Autocast = Literal["off", "float16", "bfloat16"]
+ScalerDevice = Literal["cpu", "cuda"]
 MOST_PARAMETERS = 200_000
 MOST_ELEMENTS = 60_000
 """Gradients that are converted in every format at every scale; fewer steps are looked at in a larger model."""
@@ -48,7 +49,7 @@ def unknown_place(place: str, known: Sequence[str]) -> str:
 
 
 class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
-    """Train `model` (None: the one weight w of `loss = (w * factor).sum()`) under a GradScaler on the CPU.
+    """Train `model` (None: the one weight w of `loss = (w * factor).sum()`) on the CPU under a GradScaler.
 
     Raises ValueError for a model with more than 200 000 parameters and for options that do not go together.
     """
@@ -63,6 +64,7 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     optimizer: OptimizerName = "SGD"
     lr: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.1
     steps: Annotated[int, Meta(ge=1, le=MOST_STEPS)] = 24
+    scaler_device: Annotated[ScalerDevice, Meta(description="of torch.amp.GradScaler; the model is on the CPU")] = "cpu"
     enabled: bool = True
     init_scale: Annotated[float, Meta(ge=2.0**-24, le=2.0**48)] = 65536.0
     growth_factor: Annotated[float, Meta(ge=1.0, le=65536.0)] = 2.0
@@ -128,6 +130,8 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     @property
     def beside(self) -> tuple[str, GradScalerSpec] | None:
         """What the run is compared with: the right way for a wrong one, the wrong clip for the right one."""
+        if self.scaler_device != "cpu":
+            return 'GradScaler("cpu")', replace(self, scaler_device="cpu")
         right: Clipping = "none" if self.clipping == "none" else "unscale_ first"
         if self.mistake != "none" or self.clipping != right:
             return "the right way", replace(self, mistake="none", clipping=right)

@@ -70,7 +70,8 @@ def _optimizers(spec: GradScalerSpec) -> list[str]:
 
 def _scaler(spec: GradScalerSpec) -> list[str]:
     names = ("init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled")
-    return call("scaler = torch.amp.GradScaler", {"device": "cpu"} | {name: getattr(spec, name) for name in names})
+    given = {"device": spec.scaler_device} | {name: getattr(spec, name) for name in names}
+    return call("scaler = torch.amp.GradScaler", given)
 
 
 def _loop(spec: GradScalerSpec) -> list[str]:

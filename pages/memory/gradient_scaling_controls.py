@@ -17,7 +17,8 @@ TRAINED, EXPONENT, INJECTIONS = "scaler.trained", "scaler.exponent", "scaler.inj
 FIRST_EXPONENT = 16
 VISIBLE = ("autocast", "steps")
 ACTIONS = ("clipping", "mistake")
-SCALER = ("growth_interval", "growth_factor", "backoff_factor", "enabled")
+SCALER = ("scaler_device", "growth_interval", "growth_factor", "backoff_factor", "enabled")
+LABELS = {"scaler_device": "device"}
 LOOP = ("optimizer", "lr", "optimizers", "accumulation", "max_norm", "factor")
 
 
@@ -53,7 +54,7 @@ def draw_controls() -> None:
         draw_field(GradScalerSpec, name, _key(name))
     with st.expander("Scaler", key="scaler.more"):
         for name in SCALER:
-            draw_field(GradScalerSpec, name, _key(name), label=name)
+            draw_field(GradScalerSpec, name, _key(name), label=LABELS.get(name, name))
     with st.expander("Optimizer and loop", key="scaler.loop"):
         for name in LOOP:
             draw_field(GradScalerSpec, name, _key(name), label=name)

@@ -17,18 +17,35 @@ from engine.figures.grad_scaler_words import (
     found_inf_rows,
     share_rows,
     spread_named,
+    spread_words,
     step_rows,
 )
 from engine.grad_scaler.results import Scaled
 from engine.grad_scaler.spec import GradScalerSpec
 from pages.memory.gradient_scaling_picture import CHART
 from pages.shared.choice import draw_choice
+from pages.shared.number_columns import number_columns
 from pages.shared.theme import shown_theme
 
 TABS = ("Gradients and formats", "found_inf", "Right against wrong", "Every step", "How to read this")
 SOURCE = "scaler.source"
 SHARE_WIDTHS = {"dtype": 118, "scale": 70}
-STEP_WIDTHS = {"step": 42, "event": 68, "found_inf": 68, "skipped": 66, "parameters": 84}
+STEP_WIDTHS = {"step": 42, "event": 66, "found_inf": 68, "skipped": 64, "parameters": 84, "growth tracker": 58}
+STEP_LABELS = {
+    "growth tracker": "tracker",
+    "scale before": "scale",
+    "scale after": "next scale",
+    "first weight": "weight",
+}
+STEP_HELP = {
+    "growth tracker": "growth tracker: good steps in a row",
+    "scale before": "scale before the step",
+    "scale after": "scale after update()",
+    "parameters": "whether any bit of them changed",
+    "first weight": "first element of the first parameter, after the step",
+}
+UNUSED = "norm clipped"
+"""Empty where nothing is clipped."""
 HOW_TO_READ = (
     "`scaler.scale(loss)` multiplies the loss, so every gradient of the backward is larger by the same factor and "
     "fewer fall below the smallest float16. `scaler.step(optimizer)` divides them again (`unscale_`), looks for inf "
@@ -62,13 +79,8 @@ def _draw_spread(spec: GradScalerSpec, found: Scaled) -> None:
     )
     table = pd.DataFrame(share_rows(spread), columns=list(SHARE_COLUMNS))
     widths = {name: st.column_config.Column(width=SHARE_WIDTHS.get(name, 110)) for name in SHARE_COLUMNS}
-    st.dataframe(table, hide_index=True, width="stretch", column_config=widths)
-    steps = ", ".join(map(str, spread.steps))
-    st.caption(
-        f"{spread.elements} gradients of float32 before step {steps}, left out are {spread.zeros} that are exactly 0 "
-        f"and {spread.non_finite} that are nan or inf. "
-        "Each other one is multiplied, converted with `.to(dtype)` and counted by what it became."
-    )
+    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=widths)
+    st.caption(spread_words(spread))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.plotly_chart(sweep_chart(spread, spec.init_scale, shown_theme()), key="scaler.sweep", config=CHART)
@@ -82,7 +94,7 @@ def _draw_found_inf(spec: GradScalerSpec, found: Scaled) -> None:
     st.dataframe(pd.DataFrame(rows, columns=list(columns)), hide_index=True, width="stretch")
     st.caption(
         "Entries of each parameter's gradient that are inf or nan after backward, per step, where the scaler's own "
-        "kernel sets found_inf for this gradient alone; · is finite, None is no gradient."
+        "kernel sets found_inf for this gradient alone; · is finite, *no grad* is a parameter whose `.grad` is None."
     )
 
 
@@ -102,28 +114,33 @@ def _draw_comparison(spec: GradScalerSpec, found: Scaled) -> None:
     )
 
 
-def steps_table(found: Scaled) -> pd.DataFrame:
-    """One row per step."""
-    return pd.DataFrame(step_rows(found.run), columns=list(STEP_COLUMNS))
+def steps_table(found: Scaled) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """One row per step, and how its columns look: narrow, five digits; the files hold every digit."""
+    # Of objects, or pandas would make None and nan the same.
+    table = pd.DataFrame(step_rows(found.run), columns=list(STEP_COLUMNS), dtype=object)
+    if all(step.clipped_norm is None for step in found.run.steps):
+        table = table.drop(columns=UNUSED)
+    looks = {name: _step_look(name) for name in table.columns}
+    shown, configured = number_columns(table, digits=5, looks=looks)
+    return shown, {name: _column(look) for name, look in looks.items()} | configured
 
 
-def _step_columns() -> dict[str, Any]:
-    """Narrow, and numbers to four digits: the files hold every digit."""
-    columns = {name: st.column_config.Column(width=width) for name, width in STEP_WIDTHS.items()}
-    columns["growth tracker"] = st.column_config.Column("tracker", width=56, help="growth tracker")
-    for name in ("scale before", "scale after"):
-        columns[name] = st.column_config.NumberColumn(width=84, format="%.7g")
-    for name in ("loss", "first weight"):
-        columns[name] = st.column_config.NumberColumn(width=66, format="%.4g")
-    for kind in ("scaled", "unscaled", "clipped", "applied"):
-        columns[f"norm {kind}"] = st.column_config.NumberColumn(
-            kind, width=66, format="%.4g", help="Norm of all gradients"
-        )
-    return columns
+def _step_look(name: str) -> dict[str, Any]:
+    look: dict[str, Any] = {"width": STEP_WIDTHS.get(name, 66), "help": STEP_HELP.get(name)}
+    if name.startswith("norm "):
+        return look | {"label": name.removeprefix("norm "), "help": "Norm of all gradients"}
+    if name.startswith("scale "):
+        look |= {"width": 78, "format": "%.7g"}
+    return look | {"label": STEP_LABELS.get(name, name)}
+
+
+def _column(look: dict[str, Any]) -> Any:
+    return st.column_config.Column(**{key: value for key, value in look.items() if key != "format"})
 
 
 def _draw_steps(spec: GradScalerSpec, found: Scaled) -> None:
-    st.dataframe(steps_table(found), hide_index=True, width="stretch", column_config=_step_columns())
+    table, columns = steps_table(found)
+    st.dataframe(table, hide_index=True, width="stretch", column_config=columns)
 
 
 def _draw_explanation(spec: GradScalerSpec, found: Scaled) -> None:
@@ -132,6 +149,6 @@ def _draw_explanation(spec: GradScalerSpec, found: Scaled) -> None:
         "is enabled on this machine"
         if found.cuda_enabled
         else "reports `is_enabled() == False` on this machine, which "
-        "has no CUDA: it warns, scales by 1 and skips nothing"
+        "has no CUDA: it warns, scales by 1 and skips nothing (a question above is about it)"
     )
-    st.caption(f'Here the scaler is `torch.amp.GradScaler("cpu")`. `torch.amp.GradScaler("cuda")` {on_cuda}.')
+    st.caption(f'Here the scaler is `torch.amp.GradScaler("{spec.scaler_device}")`. The one for "cuda" {on_cuda}.')

@@ -56,16 +56,21 @@ def _pictures(title: str, draw: Drawing) -> tuple[Download, ...]:
 def report(spec: GradScalerSpec, found: Scaled) -> str:
     """One HTML file: the scale, numbers, every step, shares, settings and script."""
     draw = next(iter(drawings(spec, found).values()), None)
-    tables = [Table("Every step", STEP_COLUMNS, tuple(tuple(map(str, row)) for row in step_rows(found.run)))]
+    tables = [Table("Every step", STEP_COLUMNS, tuple(tuple(map(_cell, row)) for row in step_rows(found.run)))]
     tables += [Table(f"Gradients of {one.source}", SHARE_COLUMNS, tuple(share_rows(one))) for one in found.spreads]
     error = found.run.error
+    notes = () if error is None else (f"{error.type}: {error.message}",)
     return report_html(
         draw("light") if draw else "",
         draw("dark") if draw else "",
         title="Gradient scaling",
         numbers=[(number.label, number_text(number)) for number in numbers_of(spec, found)],
-        notes=() if error is None else (f"{error.type}: {error.message}",),
+        notes=(*found.run.warnings, *notes),
         tables=tables,
         spec=as_json(spec),
         script=script_for(spec),
     )
+
+
+def _cell(value: object) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -22,7 +22,7 @@ def numbers_of(spec: GradScalerSpec, found: Scaled) -> tuple[KeyNumber, ...]:
     last = steps[-1] if steps else None
     unit = "count" if last is not None and last.scale_after.is_integer() and last.scale_after < LARGEST else ""
     counted = [f"{format_count(one.to_zero)} of {format_count(one.counted)} gradients of float32" for one in shares]
-    of = [f"{words}, converted by `.to(torch.float16)`" for words in counted] or ["gradients"] * 2
+    of = [f"{words} become 0 by `.to(torch.float16)`" for words in counted] or ["gradients"] * 2
     return (
         KeyNumber(
             "Steps skipped",
@@ -33,8 +33,8 @@ def numbers_of(spec: GradScalerSpec, found: Scaled) -> tuple[KeyNumber, ...]:
         ),
         KeyNumber("Last scale", last.scale_after if last else None, unit, "`scaler.get_scale()`", NOT_FINISHED),
         KeyNumber("Last loss", last.loss if last else None, "", "`loss.item()` of the last step", NOT_FINISHED),
-        KeyNumber("fp16 zeros, no scale", without, "share", of[0], "no gradient"),
-        KeyNumber("fp16 zeros, scaled", scaled, "share", f"{of[1]} after `* init_scale`", "no gradient"),
+        KeyNumber("Zeros in fp16", without, "share", of[0], "no gradient"),
+        KeyNumber("Zeros, scaled", scaled, "share", f"{of[1]} after `* init_scale`", "no gradient"),
     )
 
 

@@ -114,6 +114,16 @@ PRESETS = (
         GradScalerSpec(growth_interval=2000, mistake="unscale_ while accumulating", accumulation=2),
     ),
     _asks(
+        'GradScaler("cuda") without CUDA: what does it scale?',
+        'The same loop, but the scaler is made by `torch.amp.GradScaler("cuda")`, as in a script written for a GPU. '
+        "The loss is inf in step 5. Predict the scale, and what becomes of step 5.",
+        "Where PyTorch finds no CUDA it warns and disables the scaler: the scale is 1, nothing is checked, and the "
+        'parameters are nan from step 5 on. `GradScaler("cpu")`, drawn beside it, skips that step and goes on. '
+        '`torch.autocast("cuda")` is as quiet: without CUDA it casts nothing. Where CUDA is there, both lines are '
+        "the same.",
+        GradScalerSpec(growth_interval=2000, scaler_device="cuda", injections=parse_injections("5 inf"), steps=12),
+    ),
+    _asks(
         "Scaled loss thrown away: why does nothing move?",
         "`scaler.scale(loss)` is called, but `loss.backward()` runs on the unscaled loss. Predict the loss after 24 "
         "steps.",

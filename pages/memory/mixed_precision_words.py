@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from engine.graph.spec import PyTorchError
 from engine.mixed_precision.spec import AutocastMap
 from engine.pytorch_said import PyTorchSaid
-from pages.shared.pytorch_words import draw_said
+from pages.shared.pytorch_words import draw_said, draw_warned
 
 
 def draw_errors_of_runs(found: AutocastMap) -> None:
@@ -19,9 +17,7 @@ def draw_errors_of_runs(found: AutocastMap) -> None:
         for error, run in ((under, "under autocast"), (plain, "in the plain run")):
             if error is not None:
                 _draw(error, run)
-    for text in found.warnings:
-        st.warning("PyTorch warns:", icon=":material/warning:")
-        st.code(text, language=None, wrap_lines=True)
+    draw_warned(found.warnings)
 
 
 def _draw(error: PyTorchError, run: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,5 +32,13 @@ def spec_downloads(spec: Spec[Any], name: str) -> tuple[Download, ...]:
 
 
 def as_json(value: msgspec.Struct) -> str:
-    """A spec or a result with its field names, indented."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    """A spec or a result with its field names, indented; nan and inf, which JSON has not, as texts float() reads."""
+    return msgspec.json.format(msgspec.json.encode(_spelled(msgspec.to_builtins(value))), indent=2).decode()
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {name: _spelled(part) for name, part in value.items()}
+    return [_spelled(part) for part in value] if isinstance(value, (list, tuple)) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -71,6 +72,8 @@ def difference(number: KeyNumber, before: float | None, name: str = "A") -> str:
     if number.value is None or before is None:
         return "not in both"
     change = number.value - before
+    if math.isnan(change):
+        return f"{name}: {_FORMATS[number.unit](before)}"
     return f"{'+' if change > 0 else MINUS}{_FORMATS[number.unit](abs(change))}" if change else f"= {name}"
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+import warnings
 from functools import cache
 
 import pytest
 import torch
 
 from engine import run
+from engine.figures.grad_scaler_timeline import timeline
 from engine.figures.grad_scaler_words import found_inf_rows, headline, share, spread_named
 from pages.memory.gradient_scaling_controls import values_of
+from pages.memory.gradient_scaling_details import steps_table
 from pages.memory.gradient_scaling_exports import downloads
 from pages.memory.gradient_scaling_presets import PRESETS, SPECS
 
@@ -26,6 +32,7 @@ SECOND = "Why is the second step refused?"
 EARLY = "Accumulation: what does an early unscale_ do?"
 THROWN = "Scaled loss thrown away: why does nothing move?"
 TINY = "Does 1e-8 survive float16?"
+CUDA = 'GradScaler("cuda") without CUDA: what does it scale?'
 
 
 @cache
@@ -34,13 +41,56 @@ def outcome(question: str):
 
 
 def test_every_question_sets_every_control_and_can_be_saved():
-    assert set(SPECS) == {CASE, LOW, SHRINKS, CLIP, BF16, LOST, SETTLES, TWO, SECOND, EARLY, THROWN, TINY}
+    assert set(SPECS) == {CASE, LOW, SHRINKS, CLIP, BF16, LOST, SETTLES, TWO, SECOND, EARLY, THROWN, TINY, CUDA}
     for preset in PRESETS:
         assert preset.question.endswith("?")
         assert dict(preset.settings) == values_of(SPECS[preset.question])
     for question in (CASE, SECOND):
         for download in downloads(SPECS[question], outcome(question)):
             assert download.content()
+
+
+def test_nan_inf_and_nothing_are_told_apart_in_the_table_and_in_every_file():
+    steps = outcome(CASE).run.steps
+    assert [step.loss for step in steps if not math.isfinite(step.loss)] == pytest.approx(
+        [math.inf, math.nan], nan_ok=True
+    )
+    assert steps[1].applied_norm is None
+    table, _ = steps_table(outcome(CASE))
+    assert list(table["loss"]) == ["1", "inf", "0.9", "0.8", "nan", "0.7"]
+    assert list(table["norm applied"]) == ["1", "–", "1", "1", "–", "1"]
+    assert "norm clipped" not in table.columns
+    assert list(table["first weight"]) == [step.first_weight for step in steps]
+    files = {one.file_name: one.content() for one in downloads(SPECS[CASE], outcome(CASE))}
+    read = list(csv.DictReader(io.StringIO(files["steps.csv"])))
+    assert [row["loss"] for row in read] == [str(step.loss) for step in steps]
+    assert [row["norm applied"] == "" for row in read] == [step.applied_norm is None for step in steps]
+    told = json.loads(files["gradient_scaling.json"], parse_constant=lambda name: pytest.fail(name))["run"]["steps"]
+    assert [str(float(step["loss"])) for step in told] == [str(step.loss) for step in steps]
+    assert told[1]["applied_norm"] is None
+    report = files["gradient_scaling.html"]
+    assert "<td>inf</td>" in report
+    assert "<td>nan</td>" in report
+    assert "None" not in report.partition("<h2>Script")[0]
+    assert "inf or nan in step 2, 5" in files["norms.svg"]
+    words = [one.text for one in timeline(outcome(CASE).run, None, "light").layout.annotations]
+    assert words == ["inf", "nan"] * 2
+
+
+def test_a_scaler_for_cuda_scales_nothing_where_there_is_none():
+    found, there = outcome(CUDA), torch.cuda.is_available()
+    assert found.run.enabled == there
+    assert found.beside.enabled
+    assert [step.number for step in found.beside.steps if step.skipped] == [5]
+    if not there:
+        assert ["CUDA is not available" in text for text in found.run.warnings] == [True]
+        assert {step.scale_before for step in found.run.steps} == {1.0}
+        assert [math.isnan(step.first_weight) for step in found.run.steps] == [n >= 5 for n in range(1, 13)]
+        assert "**not enabled**" in headline(found, 65536.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autocast("cuda"):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
 
 
 def test_the_public_case_and_the_scale_below_one():

@@ -18,6 +18,7 @@ from pages.shared.key_numbers import KeyNumber, difference
         (0.5, 0.75, "s", "−250 ms"),
         (0.5, 1.0, "", "−0.500"),
         (-1.0, -2.0, "", "+1.00"),
+        (float("nan"), 2.0, "", "A: 2.00"),
         (None, 2.0, "", "not in both"),
         (2.0, None, "", "not in both"),
     ],
