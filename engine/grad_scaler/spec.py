@@ -34,6 +34,7 @@ Mistake = Literal[
 ]
 Autocast = Literal["off", "float16", "bfloat16"]
 ScalerDevice = Literal["cpu", "cuda"]
+"""What torch.amp.GradScaler is made for; the model stays on the CPU."""
 MOST_PARAMETERS = 200_000
 MOST_ELEMENTS = 60_000
 """Gradients that are converted in every format at every scale; fewer steps are looked at in a larger model."""
@@ -64,7 +65,7 @@ class GradScalerSpec(Spec[Scaled], frozen=True, kw_only=True):
     optimizer: OptimizerName = "SGD"
     lr: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.1
     steps: Annotated[int, Meta(ge=1, le=MOST_STEPS)] = 24
-    scaler_device: Annotated[ScalerDevice, Meta(description="of torch.amp.GradScaler; the model is on the CPU")] = "cpu"
+    scaler_device: ScalerDevice = "cpu"
     enabled: bool = True
     init_scale: Annotated[float, Meta(ge=2.0**-24, le=2.0**48)] = 65536.0
     growth_factor: Annotated[float, Meta(ge=1.0, le=65536.0)] = 2.0

@@ -18,7 +18,7 @@ FIRST_EXPONENT = 16
 VISIBLE = ("autocast", "steps")
 ACTIONS = ("clipping", "mistake")
 SCALER = ("scaler_device", "growth_interval", "growth_factor", "backoff_factor", "enabled")
-LABELS = {"scaler_device": "device"}
+LABELS = {"scaler_device": "GradScaler for device"}
 LOOP = ("optimizer", "lr", "optimizers", "accumulation", "max_norm", "factor")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from engine.figures.csv_text import csv_text
 from engine.figures.mixed_precision_svg import track_svg
 from engine.figures.mixed_precision_words import calls_sentence, memory_sentence
 from engine.figures.palette import Theme
@@ -58,7 +59,7 @@ def downloads(spec: AutocastSpec, found: AutocastMap) -> tuple[Download, ...]:
 
 
 def _csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False))
+    return csv_text(list(table.columns), table.itertuples(index=False))
 
 
 def _title(spec: AutocastSpec) -> str:
@@ -89,8 +90,8 @@ def _table(title: str, table: pd.DataFrame) -> Table:
 
 
 def _cell(value: object) -> str:
-    if value is None or value is pd.NA or value != value:
-        return ""
+    if value is None:
+        return "–"
     return format_significant(value, 4) if isinstance(value, float) else str(value)
 
 

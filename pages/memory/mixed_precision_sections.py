@@ -27,6 +27,7 @@ from pages.memory.mixed_precision_tables import (
     weights_table,
 )
 from pages.shared.jobs import compute
+from pages.shared.number_columns import number_columns
 from pages.shared.theme import shown_theme
 
 ROW_HEIGHT = 35
@@ -44,15 +45,15 @@ HOW_TO_READ = (
 
 
 def draw_table(table: pd.DataFrame, key: str, most: int = 420) -> None:
-    """A table of rows; numbers below one with four significant digits."""
-    floats = [name for name in table.columns if table[name].dtype.kind == "f"]
+    """A table of rows, at most `most` pixels high; measured numbers with four significant digits."""
+    shown, columns = number_columns(table)
     st.dataframe(
-        table,
+        shown,
         key=key,
         hide_index=True,
         width="stretch",
-        height=min(ROW_HEIGHT * (len(table) + 1) + 3, most),
-        column_config={name: st.column_config.NumberColumn(format="%.4g") for name in floats},
+        height="content" if ROW_HEIGHT * (len(table) + 1) <= most else most,
+        column_config=columns,
     )
 
 
@@ -93,6 +94,7 @@ def _bytes(count: int | None) -> str:
 def draw_saved(spec: AutocastSpec, found: AutocastMap) -> None:
     """Bytes of the three runs, then what is alive twice."""
     draw_table(held_table(found), "amp.table.held")
+    st.caption("A dash: not measured. The run with the cache the other way is one forward with its loss.")
     total = sum(row.copy_bytes for row in found.kept_twice)
     if not found.kept_twice:
         st.info("Nothing is kept twice: no copy that autocast made is saved.", icon=":material/do_not_disturb_on:")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import pandas as pd
 
 from engine.figures.mixed_precision_words import dtypes_words, layer_name, measured_calls, trial_words
@@ -95,12 +99,17 @@ def held_table(found: AutocastMap) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "run": list(runs),
-            "held for backward": [held.saved_bytes for held in runs.values()],
-            "of it new memory": [held.beside_leaves_bytes for held in runs.values()],
-            "of that outside the graph": [None, found.outside_graph_bytes, None],
-            "peak of the step": [held.peak_bytes for held in runs.values()],
+            "bytes held for backward": _maybe(held.saved_bytes for held in runs.values()),
+            "of it new bytes": _maybe(held.beside_leaves_bytes for held in runs.values()),
+            "of that outside the graph": _maybe([None, found.outside_graph_bytes, None]),
+            "peak bytes of the step": _maybe(held.peak_bytes for held in runs.values()),
         }
     )
+
+
+def _maybe(values: Iterable[float | None]) -> pd.Series[Any]:
+    """Of objects, or pandas would make None and nan the same."""
+    return pd.Series(list(values), dtype=object)
 
 
 def layers_table(found: AutocastMap) -> pd.DataFrame:
@@ -111,10 +120,10 @@ def layers_table(found: AutocastMap) -> pd.DataFrame:
         {
             "module": [layer_name(row) for row in rows],
             "type": [row.type for row in rows],
-            "own error": [None if one is None else one.relative for one in own],
-            "with all before": [row.all_before.relative for row in rows],
-            "1 − cosine": [row.all_before.turned for row in rows],
-            "max |b − a|": [row.all_before.largest for row in rows],
+            "own error": _maybe(None if one is None else one.relative for one in own),
+            "with all before": _maybe(row.all_before.relative for row in rows),
+            "1 − cosine": _maybe(row.all_before.turned for row in rows),
+            "max |b − a|": _maybe(row.all_before.largest for row in rows),
             "dtypes": [" / ".join(row.all_before.dtypes) for row in rows],
             "missing": [
                 row.all_before.missing or (row.own.missing and f"own {row.own.missing}" if row.own else "")
@@ -129,10 +138,10 @@ def apart_table(rows: tuple[Apart, ...], first: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             first: [row.name for row in rows],
-            "‖b − a‖ / ‖a‖": [row.relative for row in rows],
-            "1 − cosine": [row.turned for row in rows],
-            "max |b − a|": [row.largest for row in rows],
-            "‖a‖": [row.norm for row in rows],
+            "‖b − a‖ / ‖a‖": _maybe(row.relative for row in rows),
+            "1 − cosine": _maybe(row.turned for row in rows),
+            "max |b − a|": _maybe(row.largest for row in rows),
+            "‖a‖": _maybe(row.norm for row in rows),
             "became 0": [row.to_zero for row in rows],
             "not finite": [row.not_finite for row in rows],
             "elements": [row.elements for row in rows],
@@ -155,11 +164,16 @@ def listed_table(lists: AutocastLists) -> pd.DataFrame:
         {
             "operator": [row.name for row in rows],
             "casts to": [row.policy for row in rows],
-            "float32 inputs": [", ".join(row.from_float32) for row in rows],
-            "low-precision inputs": [", ".join(row.from_low) for row in rows],
-            "first one low": [", ".join(row.from_mixed) for row in rows],
+            "float32 inputs": [_counted(row.from_float32) for row in rows],
+            "low-precision inputs": [_counted(row.from_low) for row in rows],
+            "first one low": [_counted(row.from_mixed) for row in rows],
         }
     )
+
+
+def _counted(casts: Sequence[str]) -> str:
+    """ "3 × float32 → bfloat16": the same cast of several arguments once."""
+    return ", ".join(f"{count} × {cast}" if count > 1 else cast for cast, count in Counter(casts).items())
 
 
 def trials_table(lists: AutocastLists) -> pd.DataFrame:
