@@ -34,12 +34,18 @@ def implemented() -> frozenset[str]:
     return frozenset(re.findall(r'm\.impl\("(\w+)"', "".join(path.read_text() for path in CUDA_FILES)))
 
 
-def compile_library(name: str, text: str, *flags: str) -> Path:
-    """A shared library of `text`, the launcher and the checks of arguments, as one translation unit; kept by hash."""
-    flags += tuple(os.environ.get("HOST_LAUNCHER_FLAGS", "").split())
+def host_compiler() -> str:
+    """The C++ compiler for the launcher; without one the test is skipped."""
     compiler = next(filter(shutil.which, filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++"))), None)
     if compiler is None:
         pytest.skip("no C++ compiler on this machine")
+    return compiler
+
+
+def compile_library(name: str, text: str, *flags: str) -> Path:
+    """A shared library of `text`, the launcher and the checks of arguments, as one translation unit; kept by hash."""
+    flags += tuple(os.environ.get("HOST_LAUNCHER_FLAGS", "").split())
+    compiler = host_compiler()
     files = (*source_files(), *sorted(HERE.glob("*.*")))
     digest = hashlib.sha256("\0".join((torch.__version__, text, *flags)).encode())
     for path in files:
