@@ -6,14 +6,12 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.visitor import DRAWN_TIMEOUT_MS
-
 
 def test_a_click_on_a_mark_shows_its_leaf(visitor):
     page = visitor.open("gradient-values").page
     marks = page.locator(".js-plotly-plot").first.locator(".scatterlayer .trace").nth(1).locator("path.point")
-    expect(marks).to_have_count(8, timeout=DRAWN_TIMEOUT_MS)
+    expect(marks).to_have_count(8)
     marks.nth(6).click(force=True)
-    expect(page).to_have_url(re.compile("gradients.leaf=head.weight"), timeout=DRAWN_TIMEOUT_MS)
+    expect(page).to_have_url(re.compile("gradients.leaf=head.weight"))
     title = page.locator(".js-plotly-plot .gtitle").filter(has_text="head.weight .grad")
-    expect(title.first).to_be_attached(timeout=DRAWN_TIMEOUT_MS)
+    expect(title.first).to_be_attached()

@@ -104,7 +104,7 @@ def test_what_is_selected_stands_in_the_link(visitor, browser, server):
         other.wait()
         assert other.graph["atlasSelected"] == place.address
         other.choose("model", "Tied weight loop")
-        assert "node=" not in other.page.url
+        expect(other.page).not_to_have_url(re.compile("node="))
 
 
 def test_a_node_that_is_not_there_is_told(visitor):
