@@ -23,7 +23,7 @@ ZERO = (
 
 
 def headline(found: Scaled, scale: float) -> str:
-    """Steps skipped and how the scale moved, then what float16 would lose without and with the first scale."""
+    """Steps skipped and how the scale moved, then what float16 would lose without and with init_scale."""
     run = found.run
     if not run.steps:
         return f"No step was finished: PyTorch refuses {run.error_call} in step {run.error_step}."
@@ -60,7 +60,7 @@ def _rounded(without: Share, scaled: Share) -> str:
     """How many gradients float16 loses, of how many."""
     if not without.counted:
         return ""
-    second = "" if scaled.scale == without.scale else f", and {_of(scaled)} with the first one"
+    second = "" if scaled.scale == without.scale else f", and {_of(scaled)} with {short_scale(scaled.scale)}"
     return f"Of {_counted(without.counted)}, float16 rounds {_of(without)} to 0 without a scale{second}."
 
 

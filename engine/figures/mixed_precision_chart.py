@@ -64,7 +64,8 @@ def track_chart(
         margin={"l": 8, "r": 44, "t": 76, "b": 8},
         modebar={"orientation": "v"},
         hovermode="closest",
-        legend={"orientation": "h", "y": 1.1, "yanchor": "bottom", "x": 0},
+        # Of the container: turned names of steps make the plot lower, and bands must not come near.
+        legend={"orientation": "h", "yref": "container", "y": 0.99, "yanchor": "top", "x": 0},
     )
 
 

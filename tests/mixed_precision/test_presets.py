@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from functools import lru_cache
 
 import pytest
@@ -12,6 +14,9 @@ from engine.figures.mixed_precision_words import worst, worst_own
 from engine.mixed_precision.results import LayerError
 from engine.mixed_precision.spec import AutocastMap, AutocastSpec
 from pages.memory import mixed_precision_presets as presets
+from pages.memory.mixed_precision_exports import downloads
+from pages.memory.mixed_precision_tables import layers_table
+from pages.shared.number_columns import number_columns
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +38,18 @@ def test_saved_bytes_rise():
     found = mapped(presets.RAISED)
     assert (found.held_plain.beside_leaves_bytes, found.held.beside_leaves_bytes) == (4096, 6144)
     assert sorted(row.copy_bytes for row in found.kept_twice) == [2048, 2048]
+
+
+def test_what_is_missing_is_a_dash_in_a_table_and_empty_in_a_file():
+    found = mapped(presets.RAISED)
+    shown, _ = number_columns(layers_table(found))
+    assert [row.own is None or row.own.relative is None for row in found.layers] == [
+        text == "–" for text in shown["own error"]
+    ]
+    files = {one.label: one.content for one in downloads(presets.RAISED, found)}
+    read = csv.DictReader(io.StringIO(files["Layers (CSV)"]()))
+    assert [row["own error"] == "" for row in read] == [text == "–" for text in shown["own error"]]
+    assert "–" in set(shown["own error"])
 
 
 def test_autocast_adds_operations():
