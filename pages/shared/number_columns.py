@@ -36,8 +36,10 @@ def number_columns(
 
 
 def number_text(value: float | None, digits: int) -> str:
-    """A number of a column of texts: "0.9", "nan", "-inf", a dash for None."""
-    return MISSING if value is None else f"{value:.{digits}g}"
+    """A number of a column of texts: "0.9", "nan", "-inf", whole ones digit by digit, a dash for None."""
+    if value is None:
+        return MISSING
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"
 
 
 def _is_numbers(values: Sequence[Any]) -> bool:
