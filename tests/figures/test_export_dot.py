@@ -8,12 +8,12 @@ import subprocess
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engine.figures.fold import addresses, forward_order
 from engine.figures.graph_dot import dot_quoted, graph_dot
-from tests.figures.graphs import HOSTILE, chain, graph, leaf, linear_relu, node, random_graphs, tied_loop
+from tests.figures.graphs import HOSTILE, chain, graph, leaf, linear_relu, node, random_graph, random_graphs, tied_loop
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot binary to check with")
 
@@ -31,9 +31,9 @@ MORE = (
 )
 
 
-def read_back(dot: str) -> dict:
+def read_back(dot: str, layout: str = "dot") -> dict:
     """What Graphviz makes of it: its own JSON, names and labels after its reading."""
-    done = subprocess.run(["dot", "-Tdot_json"], input=dot.encode(), capture_output=True, timeout=60)
+    done = subprocess.run(["dot", f"-K{layout}", "-Tdot_json"], input=dot.encode(), capture_output=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
     # Graphviz does not escape every control character in its own output.
@@ -117,8 +117,10 @@ def test_counts_are_those_of_the_graph(made):
 @needs_dot
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_graphs(20), st.booleans())
+@example(random_graph(805064, 12), True)
 def test_any_graph_comes_back(made, clusters):
-    read = read_back(graph_dot(made, clusters=clusters))
+    # Not placed by ranks: of a nesting in 500 Graphviz 2.43 says "trouble in init_rank", and newrank hangs on a loop.
+    read = read_back(graph_dot(made, clusters=clusters), layout="osage")
     found = nodes_of(read)
     ends = Counter((found[e["tail"]]["name"], found[e["head"]]["name"]) for e in read.get("edges", ()))
     assert ends == Counter((f"n{e.target}", f"n{e.source}") for e in made.edges if e.target is not None)
