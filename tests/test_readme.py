@@ -23,7 +23,7 @@ def test_its_python_runs_as_written():
 
 
 def _printed(block: str) -> str:
-    done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=90)
+    done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
 

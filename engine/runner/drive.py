@@ -16,7 +16,7 @@ from engine.runner.faults import Fault, FaultReport
 from engine.runner.job import Job
 from engine.runner.wire import Exit, Progress, Request
 
-_ENDED_LIMIT_S = 5.0
+_ENDED_LIMIT_S = 30.0
 """How long after the stream ended the exit status may take to arrive."""
 
 Key = tuple[str, bytes]

@@ -10,7 +10,7 @@ from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test
 
-JOB_TIMEOUT_S = 40
+JOB_TIMEOUT_S = 100
 
 
 def copied(app: AppTest) -> AppTest:

@@ -21,14 +21,14 @@ def page():
 
 
 def test_it_draws_once_and_nothing_is_selected():
-    at = AppTest.from_function(page, default_timeout=30).run()
+    at = AppTest.from_function(page, default_timeout=100).run()
     assert not at.exception
     assert len(at.get("bidi_component")) == 1
     assert at.text[0].value == "selected None None"
 
 
 def test_a_click_in_the_browser_is_the_selection():
-    at = AppTest.from_function(page, default_timeout=30)
+    at = AppTest.from_function(page, default_timeout=100)
     at.session_state["picture"] = {"selected": {"panel": "t", "index": 23}}
     assert at.run().text[0].value == "selected t 23"
 
@@ -45,6 +45,6 @@ def test_a_click_in_the_browser_is_the_selection():
     ],
 )
 def test_a_selection_the_scene_does_not_have_is_nothing(value):
-    at = AppTest.from_function(page, default_timeout=30)
+    at = AppTest.from_function(page, default_timeout=100)
     at.session_state["picture"] = {"selected": value}
     assert at.run().text[0].value == "selected None None"

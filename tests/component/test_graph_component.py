@@ -28,21 +28,21 @@ def page():
 
 
 def test_it_draws_once_and_nothing_is_selected():
-    at = AppTest.from_function(page, default_timeout=30).run()
+    at = AppTest.from_function(page, default_timeout=100).run()
     assert not at.exception
     assert len(at.get("bidi_component")) == 1
     assert at.text[0].value == "selected None opened None"
 
 
 def test_a_click_in_the_browser_is_the_selection():
-    at = AppTest.from_function(page, default_timeout=30)
+    at = AppTest.from_function(page, default_timeout=100)
     at.session_state["picture"] = {"selected": "lin/AddmmBackward0#0"}
     assert at.run().text[0].value == "selected lin/AddmmBackward0#0 opened None"
 
 
 @pytest.mark.parametrize("value", [7, ["a"], {"b": 1}])
 def test_a_selection_that_is_no_text_is_nothing(value):
-    at = AppTest.from_function(page, default_timeout=30)
+    at = AppTest.from_function(page, default_timeout=100)
     at.session_state["picture"] = {"selected": value}
     assert at.run().text[0].value == "selected None opened None"
 

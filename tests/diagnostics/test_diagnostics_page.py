@@ -196,7 +196,7 @@ def test_the_script_of_a_program_prints_its_gradients(name):
 @pytest.mark.slow
 def test_a_script_runs_in_a_clean_interpreter():
     script = script_for(ProgramSpec(program="dropout_recomputed"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=200)
     assert done.stdout.splitlines()[-1] == "after_kept_without_gradient 483"
     assert "detect_anomaly" in script_for(DetectorSpec())
 
@@ -248,7 +248,7 @@ def test_an_unknown_program_in_a_link_is_told():
 
         draw_controls("A broken program")
 
-    app = AppTest.from_function(page, default_timeout=60)
+    app = AppTest.from_function(page, default_timeout=100)
     app.query_params["diagnose.program"] = "no *such* program"
     app.run()
     assert not app.exception

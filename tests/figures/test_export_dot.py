@@ -33,7 +33,7 @@ MORE = (
 
 def read_back(dot: str, layout: str = "dot") -> dict:
     """What Graphviz makes of it: its own JSON, names and labels after its reading."""
-    done = subprocess.run(["dot", f"-K{layout}", "-Tdot_json"], input=dot.encode(), capture_output=True, timeout=100)
+    done = subprocess.run(["dot", f"-K{layout}", "-Tdot_json"], input=dot.encode(), capture_output=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
     # Graphviz does not escape every control character in its own output.
@@ -72,7 +72,7 @@ def test_a_label_is_drawn_as_the_text_it_is(text):
         input=f"digraph {{ a [label={dot_quoted(text)}] }}",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
     from xml.etree import ElementTree
 

@@ -82,7 +82,7 @@ def test_another_process_with_another_hash_seed_draws_the_same_bytes():
         env={**os.environ, "PYTHONHASHSEED": "4242"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=True,
     )
     assert done.stdout.strip() == hashlib.sha256(encode_scene(build_scene(hostile()))).hexdigest()

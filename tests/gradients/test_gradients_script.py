@@ -165,7 +165,7 @@ def test_a_script_needs_nothing_but_torch(tmp_path):
     file = tmp_path / "script.py"
     file.write_text(script_for(DifferenceSpec()), encoding="utf-8")
     ended = subprocess.run(
-        [sys.executable, "-I", str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-I", str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip()

@@ -125,7 +125,7 @@ def test_a_ruling_script_prints_every_ruling(topic):
 def test_scripts_run_in_a_clean_interpreter():
     specs = [DerivativeSpec(), MatrixSpec(), CurvatureSpec(), ArticleSpec(), RulingSpec()]
     program = "\n".join(map(script_for, specs))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [line for spec in specs for line in printed(spec)]
 
@@ -133,7 +133,7 @@ def test_scripts_run_in_a_clean_interpreter():
 @pytest.mark.slow
 def test_the_script_on_leaks_prints_what_is_alive():
     spec = RulingSpec(topic=LEAKS)
-    done = subprocess.run([sys.executable, "-c", script_for(spec)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script_for(spec)], capture_output=True, text=True, timeout=200)
     assert done.stdout.splitlines() == [one.value for one in run(spec, inline=True).rulings]
 
 

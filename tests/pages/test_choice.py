@@ -17,7 +17,7 @@ def page() -> None:
 
 
 def test_what_a_question_set_is_there_once_the_row_is_drawn_and_can_be_changed_again():
-    app = AppTest.from_function(page, default_timeout=30).run()
+    app = AppTest.from_function(page, default_timeout=100).run()
     assert app.text[0].value == "a"
     app.toggle(key="computing").set_value(True)
     app.button(key="ask").click().run()

@@ -36,5 +36,5 @@ def missing(word: str | None) -> None:
 
 @pytest.mark.parametrize(("word", "shown"), [("no cells", "no cells"), (None, "not run")])
 def test_a_number_that_is_not_there_says_why(word: str | None, shown: str) -> None:
-    app = AppTest.from_function(missing, args=(word,)).run()
+    app = AppTest.from_function(missing, default_timeout=100, args=(word,)).run()
     assert [metric.value for metric in app.metric] == [shown]

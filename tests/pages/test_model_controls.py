@@ -29,7 +29,7 @@ def controls() -> None:
 @pytest.mark.parametrize("number", range(len(PRESETS)))
 def test_controls_show_the_model_of_a_preset(number: int) -> None:
     model = PRESETS[number].model
-    app = AppTest.from_function(controls, default_timeout=30)
+    app = AppTest.from_function(controls, default_timeout=100)
     for key, value in widget_values(model).items():
         app.session_state[key] = value
     app.run()
@@ -39,7 +39,7 @@ def test_controls_show_the_model_of_a_preset(number: int) -> None:
 
 @pytest.mark.parametrize("tag", sorted(ARCHITECTURES))
 def test_defaults_of_every_architecture(tag: str) -> None:
-    app = AppTest.from_function(controls, default_timeout=30).run()
+    app = AppTest.from_function(controls, default_timeout=100).run()
     app.selectbox(key="model").set_value(tag).run()
     assert not app.exception
     assert app.session_state["shown"] == ModelSpec(architecture=ARCHITECTURES[tag]())

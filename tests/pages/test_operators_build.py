@@ -28,7 +28,7 @@ def open_in(monkeypatch):
         monkeypatch.setattr(background, "operators_state", lambda: state)
         monkeypatch.setattr(background, "start_build", lambda: started.append(kind))
         monkeypatch.setattr("pages.shared.operators_build.start_build", lambda: started.append("again"))
-        app = AppTest.from_function(page, default_timeout=30).run()
+        app = AppTest.from_function(page, default_timeout=100).run()
         assert not app.exception
         return app
 

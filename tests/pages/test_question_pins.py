@@ -61,7 +61,7 @@ def test_a_question_without_a_comparison_lets_go_of_the_a_before(module, way):
     second = next((number for number, preset in enumerate(presets) if preset.against is None), None)
     if second is None:
         pytest.skip("every question of this page compares")
-    app = AppTest.from_function(page, kwargs={"module": module})
+    app = AppTest.from_function(page, default_timeout=100, kwargs={"module": module})
     if way == "by a link":
         app.query_params |= presets[first].link_values()
         app.run()
@@ -81,7 +81,7 @@ def test_the_readers_own_a_stays():
     module = "pages.graph.autograd_graph_presets"
     without = next(number for number, preset in enumerate(presets_of(module)) if preset.against is None)
     own = encode_spec(GraphSpec(model=ModelSpec(architecture=Mlp(), batch=7)))
-    app = AppTest.from_function(page, kwargs={"module": module})
+    app = AppTest.from_function(page, default_timeout=100, kwargs={"module": module})
     app.query_params[PARAMETER] = own
     app.run().selectbox(key="question").set_value(without).run()
     assert pinned(app) == own

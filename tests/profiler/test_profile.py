@@ -258,7 +258,7 @@ def test_what_cannot_be_profiled_is_said(monkeypatch):
 
 
 def output_of(script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -279,7 +279,7 @@ def test_the_exported_script_runs_under_its_own_name(tmp_path):
     script = next(one for one in profile_downloads(ISSUE, profiled("issue")) if one.file_name.endswith(".py"))
     assert script.file_name.removesuffix(".py") not in sys.stdlib_module_names
     (tmp_path / script.file_name).write_text(str(script.content()))
-    done = subprocess.run([sys.executable, script.file_name], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, script.file_name], cwd=tmp_path, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "negative:" in done.stdout
 

@@ -27,10 +27,10 @@ def open_page(forking, monkeypatch):
     monkeypatch.setattr("engine.runner._dispatcher", forking)
 
     def opened(**fields) -> AppTest:
-        app = AppTest.from_function(page, default_timeout=60)
+        app = AppTest.from_function(page, default_timeout=100)
         app.session_state["asked"] = TwoPartsSpec(number=time.monotonic_ns(), **fields)
         app.run()
-        end = time.monotonic() + 60
+        end = time.monotonic() + 100
         while not app.text and time.monotonic() < end:
             app.run()
         return app
@@ -57,7 +57,7 @@ def test_the_part_comes_first_and_stays_when_the_rest_is_stopped(open_page) -> N
 
 def test_the_whole_follows(open_page) -> None:
     app = open_page(seconds=1.5)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 100
     while app.text[0].value != "whole" and time.monotonic() < end:
         app.run()
     assert app.text[0].value == "whole"
@@ -67,7 +67,7 @@ def test_the_whole_follows(open_page) -> None:
 
 def test_a_rest_that_fails_says_so_beside_the_part(open_page) -> None:
     app = open_page(seconds=1.0, ends="raising")
-    end = time.monotonic() + 30
+    end = time.monotonic() + 100
     while not app.caption and time.monotonic() < end:
         app.run()
     assert app.text[0].value == "part"

@@ -111,7 +111,7 @@ def test_the_timing_script_times_every_layout_at_every_density():
 @pytest.mark.slow
 def test_a_script_needs_torch_alone():
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script_for(SparseSpec())], capture_output=True, text=True, timeout=100
+        [sys.executable, "-W", "ignore", "-c", script_for(SparseSpec())], capture_output=True, text=True, timeout=200
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "csr nnz 13 bytes 228" in done.stdout

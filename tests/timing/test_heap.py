@@ -107,7 +107,7 @@ def test_two_runs_in_other_states_find_the_same_cliff():
     told = (
         "import json; from tests.timing.test_heap import cliff_and_faults as told; print(json.dumps([told(), told()]))"
     )
-    done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     if not huge_pages():
