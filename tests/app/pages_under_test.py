@@ -22,7 +22,7 @@ EVERY_CONTROL_OF_MODELS = PAGES_FOLDER / "graph" / "01_autograd_graph.py"
 DEFAULT_MODEL = "mlp"
 DEEP_MODELS = ("chain", "recurrent")
 """Their graphs grow deep, which a page may not survive although the bytes are few."""
-SCRIPT_TIMEOUT_S = 60
+SCRIPT_TIMEOUT_S = 100
 LONG_LIST = 12
 SIZES = {"slider", "number_input"}
 
