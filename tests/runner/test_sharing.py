@@ -88,6 +88,7 @@ def test_it_is_given_up_when_the_last_has_cancelled(forking, request, begun):
     if not begun:
         request.getfixturevalue("busy")
     spec = SleepSpec(seconds=15, number=time.monotonic_ns())
+    _until(lambda: forking.status().running == (0 if begun else 4))  # jobs cancelled by an earlier test have left
     before = forking.status()
     jobs = [forking.submit(spec) for _ in range(3)]
     if begun:
