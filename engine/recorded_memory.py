@@ -9,28 +9,28 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
-from torch._C._profiler import RecordScope, _EventType, _RecordFunctionFast, _TensorMetadata
+from torch._C._profiler import (
+    RecordScope,
+    _ExtraFields_Allocation,
+    _ExtraFields_TorchOp,
+    _RecordFunctionFast,
+    _TensorMetadata,
+)
 
 from engine import recorded
 
 Mark: Callable[[str], Any] = _RecordFunctionFast
 """Context that leaves an event of its name in a profile; allocates nothing a profiler counts."""
-ALLOCATION: Any = _EventType.Allocation
-OPERATION: Any = _EventType.TorchOp
 BACKWARD: Any = RecordScope.BACKWARD_FUNCTION
+Allocated: Any = _ExtraFields_Allocation
+"""`extra_fields` of an allocation or free: read with `read_allocation`."""
+Operated: Any = _ExtraFields_TorchOp
+"""`extra_fields` of an operation or a mark: `sequence_number` of the next autograd node or -1, `scope`, `inputs`."""
+read_allocation: Callable[[Any], Any] = attrgetter("ptr", "alloc_size", "total_allocated", "allocation_id", "device")
+"""(address, bytes or minus bytes, the allocator's total after it, number of the block or None, device)."""
 _is_copied_on_write: Callable[[torch.Tensor], bool] = torch._C._is_cow_tensor  # type: ignore[attr-defined]
 TensorSeen: Any = _TensorMetadata
 """A tensor among the inputs of a profiled operation: `allocation_id`, `sizes`, `dtype`."""
-
-
-read_allocation: Callable[[Any], Any] = attrgetter(
-    *(f"extra_fields.{name}" for name in ("ptr", "alloc_size", "total_allocated", "allocation_id", "device"))
-)
-"""(address, bytes or minus bytes, the allocator's total after it, number of the block or None, device)."""
-read_operation: Callable[[Any], Any] = attrgetter(
-    *(f"extra_fields.{name}" for name in ("sequence_number", "scope", "inputs"))
-)
-"""(number of the next autograd node or -1, scope, inputs) of an operation in a profile."""
 
 
 def addresses(tensor: torch.Tensor) -> tuple[int, ...]:
