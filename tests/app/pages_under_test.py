@@ -20,8 +20,8 @@ MODEL_PAGES = [entry.path for entry in discover_pages() if entry.has_model_contr
 ON_EACH_MODEL = [(path, tag) for path in MODEL_PAGES for tag in sorted(ARCHITECTURES)]
 EVERY_CONTROL_OF_MODELS = PAGES_FOLDER / "graph" / "01_autograd_graph.py"
 DEFAULT_MODEL = "mlp"
-DEEP_MODELS = ("chain", "recurrent")
-"""Their graphs grow deep, which a page may not survive although the bytes are few."""
+DEEP_MODELS = {"chain": "chain.operations", "recurrent": "recurrent.steps"}
+"""What makes their graphs deep, which a page may not survive although the bytes are few."""
 SCRIPT_TIMEOUT_S = 100
 LONG_LIST = 12
 SIZES = {"slider", "number_input"}
@@ -107,8 +107,8 @@ def failures_at_the_extremes(path: Path, tag: str = "", *, only_ends: bool = Fal
     """One control at a time, on the model `tag` where the page shows models; what went wrong in words.
 
     The controls of models are turned to all their extremes on one page. On the others the sizes of a model are set to
-    their largest, at once, or one by one where that makes it deep; the page's own controls are turned on one model
-    only. `only_ends` takes the first and the last value.
+    their largest at once, of a deep one only what makes it deep; the page's own controls are turned on one model only.
+    `only_ends` takes the first and the last value.
     """
     query = {"model": TITLES[tag]} if tag else {}
     opened = open_page(path, **query)
@@ -140,7 +140,7 @@ def _values(path: Path, tag: str, key: str, widget: Any) -> list[Any]:
     of_this_model, of_any = key.startswith(f"{tag or DEFAULT_MODEL}."), _is_of_models(key)
     if path == EVERY_CONTROL_OF_MODELS:
         return list(extremes(widget)) if of_this_model or tag == DEFAULT_MODEL else []
-    if of_this_model and tag in DEEP_MODELS and widget.type in SIZES:
+    if key == DEEP_MODELS.get(tag):
         return list(extremes(widget))[-1:]
     return list(extremes(widget)) if not of_any and tag in ("", DEFAULT_MODEL) else []
 

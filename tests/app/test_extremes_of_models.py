@@ -14,8 +14,8 @@ from tests.app.pages_under_test import (
     named,
 )
 
-EVERY = 3
-"""Beside the deep ones every third model on a further page, another third on the next; each opens on all pages."""
+EVERY = 4
+"""Beside the deep ones every fourth model on a further page, others on the next; each opens on all pages."""
 
 
 def _is_turned(path, tag):
