@@ -9,7 +9,7 @@ from engine.memory.spec import MemorySpec
 from pages.memory.memory_ledger_controls import current_spec, draw_moment, draw_run_controls, draw_step
 from pages.memory.memory_ledger_exports import downloads, title_of
 from pages.memory.memory_ledger_presets import PRESETS
-from pages.memory.memory_ledger_view import draw_ledger, draw_levels, moment_or_last
+from pages.memory.memory_ledger_view import before_at, draw_ledger, draw_levels, moment_or_last
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop, spec_or_stop
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.pin import pinned_spec
@@ -33,5 +33,6 @@ pinned = pinned_spec(MemorySpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
 event, told = moment_or_last(trace, moment, step)
 title = title_of(spec, moment, step)
-draw_exports(exports, downloads(spec, trace, event, levels, title))
-draw_ledger(spec, trace, event, told, levels, title, before=None if before is None else (before, moment, step))
+old = before_at(None if before is None else (before, moment, step))
+draw_exports(exports, downloads(spec, trace, event, levels, title, old))
+draw_ledger(spec, trace, event, told, levels, title, old=old)

@@ -22,6 +22,7 @@ from engine.figures.memory_words import (
 from engine.figures.units import format_bytes, format_count, format_exact_bytes, format_shape, shorten
 from engine.memory.ledger import phase_at
 from engine.memory.spec import Held, MemorySpec, MemoryTrace
+from pages.shared.bound import read_parameter
 from pages.shared.fields import common_arguments
 
 BLOCK = "block"
@@ -31,6 +32,8 @@ ROWS_SENT = 1000
 ALWAYS_THERE = ("parameter", "buffer", "input")
 TALLEST = 430
 ROW_HEIGHT = 35
+TWO_LINES = "<style>.st-key-memory-chosen { min-height: 3.4rem; }</style>"
+"""The picture below does not jump where the next block's sentence is shorter."""
 COLUMNS = {
     "bytes": st.column_config.NumberColumn("bytes", format="localized"),
     "share": st.column_config.ProgressColumn("share", min_value=0.0, max_value=1.0, format="percent", width=130),
@@ -50,7 +53,7 @@ def choose_block(spec: MemorySpec, index: int) -> None:
 
 def chosen_block(spec: MemorySpec, trace: MemoryTrace, alive: Sequence[int]) -> int | None:
     """The block of the link, if it is of this run; else the largest of `alive` that some toggle could free."""
-    told, _, number = st.query_params.get(BLOCK, "").partition(".")
+    told, _, number = read_parameter(BLOCK).partition(".")
     if told == sum_of(spec) and number.isdecimal() and len(number) < 9 and int(number) < len(trace.blocks):
         return int(number)
     categories = trace.blocks.category.values()  # what is always there keeps its category
@@ -58,21 +61,38 @@ def chosen_block(spec: MemorySpec, trace: MemoryTrace, alive: Sequence[int]) -> 
 
 
 def draw_chosen(spec: MemorySpec, trace: MemoryTrace, event: int, index: int | None) -> None:
-    """What keeps a block alive and what would free it, in one sentence, and its facts."""
+    """What keeps a block alive and what would free it, and its facts."""
+    draw_kept(spec, trace, event, index)
+    draw_facts(trace, index)
+
+
+def draw_kept(spec: MemorySpec, trace: MemoryTrace, event: int, index: int | None) -> None:
+    """What keeps a block alive after `event` and what would free it, in one sentence."""
     if index is None:
         st.caption("Nothing is alive at this moment.")
         return
     held = trace.blocks[index]
     alive = index in trace.blocks.alive_at(event)
-    with st.container(border=True, key="memory-chosen", gap="xsmall"):
+    st.html(TWO_LINES)
+    with st.container(key="memory-chosen", gap="xsmall"):
         name = shorten(held.name, 90).replace("`", "ˋ") or "no name"
         gone = "" if alive else " · :red-badge[not alive at this moment]"
-        st.markdown(f"**`{name}`** · {format_bytes(held.bytes)} · {counts_words(held, event if alive else None)}{gone}")
+        counts = counts_words(held, event if alive else None)
+        st.markdown(f"Chosen, with the thick edge: **`{name}`** · {format_bytes(held.bytes)} · {counts}{gone}")
         st.markdown(keeps_words(spec, trace, held, event if alive else held.born))
-        made = f"made by `{held.operation or '?'}`" + (f" in `{held.module}`" if held.module else "")
-        line = f" · `{shorten(source_words(held), 90).replace('`', 'ˋ')}`" if held.source is not None else ""
-        st.caption(f"{layout_words(held)} · {format_exact_bytes(held.bytes)} · {made}{line}")
-        st.caption(life_words(trace, held))
+
+
+def draw_facts(trace: MemoryTrace, index: int | None) -> None:
+    """Shape, exact bytes, maker and life of a block."""
+    if index is None:
+        return
+    held = trace.blocks[index]
+    made = f"made by `{held.operation or '?'}`" + (f" in `{held.module}`" if held.module else "")
+    line = f" · `{shorten(source_words(held), 90).replace('`', 'ˋ')}`" if held.source is not None else ""
+    st.caption(
+        f"**`{shorten(held.name, 90).replace('`', 'ˋ') or 'no name'}`** · {layout_words(held)} · "
+        f"{format_exact_bytes(held.bytes)} · {made}{line} · {life_words(trace, held)}"
+    )
 
 
 @lru_cache(maxsize=16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.figures.csv_text import csv_text
+from engine.figures.memory_beside import memory_beside
 from engine.figures.memory_treemap import memory_treemap
 from engine.figures.memory_words import category_words
 from engine.figures.palette import Theme
@@ -27,8 +28,18 @@ def title_of(spec: MemorySpec, moment: str, step: int) -> str:
     return f"Memory of {describe(spec.model.architecture)}: {moment}, step {step}"
 
 
-def downloads(spec: MemorySpec, trace: MemoryTrace, event: int | None, levels: str, title: str) -> tuple[Download, ...]:
-    """Every file is made when its button is clicked; without a moment only what was read and the settings."""
+def downloads(
+    spec: MemorySpec,
+    trace: MemoryTrace,
+    event: int | None,
+    levels: str,
+    title: str,
+    old: tuple[MemoryTrace, int] | None = None,
+) -> tuple[Download, ...]:
+    """Every file is made when its button is clicked; without a moment only what was read and the settings.
+
+    `old`: A's trace and the event of the same moment in it.
+    """
     files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         ("Everything read (JSON)", "memory.json", "application/json", lambda: as_json(trace)),
     )
@@ -52,7 +63,21 @@ def downloads(spec: MemorySpec, trace: MemoryTrace, event: int | None, levels: s
             ("Live blocks (CSV)", "memory-blocks.csv", "text/csv", blocks),
             *files,
         )
+    if event is not None and old is not None:
+        files = (*_beside(trace, event, old, title), *files)
     return (*(Download(*file) for file in files), *spec_downloads(spec, "memory"))
+
+
+def _beside(
+    trace: MemoryTrace, event: int, old: tuple[MemoryTrace, int], title: str
+) -> tuple[tuple[str, str, str, Callable[[], str]], ...]:
+    def picture(theme: Theme) -> str:
+        return memory_beside(trace, event, *old, theme, title=f"{title}, beside A")
+
+    return (
+        ("Beside A, light (SVG)", "memory-ledger-beside-a.svg", "image/svg+xml", lambda: picture("light")),
+        ("Beside A, dark (SVG)", "memory-ledger-beside-a-dark.svg", "image/svg+xml", lambda: picture("dark")),
+    )
 
 
 def blocks_csv(trace: MemoryTrace, indices: Sequence[int]) -> str:

@@ -34,7 +34,7 @@ def group_table(
     )
     if before is not None:
         table["A, bytes"] = [old.get(name, 0) for name in names]
-        table["difference"] = table["bytes"] - table["A, bytes"]
+        table["difference, bytes"] = table["bytes"] - table["A, bytes"]
     return table
 
 
@@ -54,7 +54,7 @@ def draw_groups(trace: MemoryTrace, event: int, before: tuple[MemoryTrace, int] 
             "share": st.column_config.ProgressColumn("share", min_value=0.0, max_value=1.0, format="percent"),
             **{
                 name: st.column_config.NumberColumn(name, format="localized")
-                for name in ("bytes", "A, bytes", "difference")
+                for name in ("bytes", "A, bytes", "difference, bytes")
             },
         },
     )

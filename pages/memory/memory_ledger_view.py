@@ -7,13 +7,14 @@ from functools import lru_cache
 import streamlit as st
 
 from engine import run
+from engine.figures.memory_beside import memory_beside
 from engine.figures.memory_tree import LEVELS
 from engine.figures.memory_treemap import memory_treemap
 from engine.figures.palette import Theme
 from engine.memory.ledger import Moment, moment_event
 from engine.memory.spec import MemorySpec, MemoryTrace
 from engine.pytorch_said import PyTorchSaid
-from pages.memory.memory_ledger_blocks import choose_block, chosen_block, draw_blocks, draw_chosen, sum_of
+from pages.memory.memory_ledger_blocks import choose_block, chosen_block, draw_blocks, draw_facts, draw_kept, sum_of
 from pages.memory.memory_ledger_groups import draw_groups
 from pages.memory.memory_ledger_numbers import key_numbers
 from pages.memory.memory_ledger_picture import show_picture
@@ -32,6 +33,8 @@ HOW_TO_READ = (
     "parameter's `.grad`; *temporary* is all that nothing refers to but the running computation. The allocator's "
     "own counter must say the same sum as the blocks after every single event; *Largest difference* is how far they "
     "ever were apart.\n\n"
+    "With A pinned the bars come first: per category A's bytes (outline) and this run's (filled) at the same moment, "
+    "the largest difference on top.\n\n"
     "Saved inputs and weights are not counted as *saved*: they are alive anyway, so letting go of the graph would "
     "not free them. *After forward* comes after the loss, just before backward."
 )
@@ -74,7 +77,7 @@ def draw_ledger(
     levels: str,
     title: str,
     *,
-    before: tuple[MemoryTrace, Moment, int] | None,
+    old: tuple[MemoryTrace, int] | None,
 ) -> None:
     """Picture, numbers, chosen block and tables of the moment `event`."""
     draw_error(trace)
@@ -82,8 +85,10 @@ def draw_ledger(
         st.caption(told)
     if event is None:
         return
+    _draw_beside(spec, trace, event, old, title)
     alive = trace.blocks.alive_at(event).tolist()
     chosen = chosen_block(spec, trace, alive)
+    draw_kept(spec, trace, event, chosen)
     show_picture(
         _treemap(spec, event, levels, shown_theme(), -1 if chosen is None else chosen, title),
         key=f"memory_ledger.picture.{sum_of(spec)}",
@@ -91,14 +96,26 @@ def draw_ledger(
         name="memory-ledger",
         on_choose=lambda kind, number: choose_block(spec, number) if kind == "block" else None,
     )
-    old = _before(before)
     draw_key_numbers(key_numbers(trace, event), key_numbers(*old) if old is not None else None)
-    draw_chosen(spec, trace, event, chosen)
+    draw_facts(trace, chosen)
     _draw_tabs(spec, trace, event, old)
     for note in trace.notes:
         st.caption(note)
     for warning in trace.warnings:
         st.code(warning, language=None, wrap_lines=True)
+
+
+def _draw_beside(
+    spec: MemorySpec, trace: MemoryTrace, event: int, old: tuple[MemoryTrace, int] | None, title: str
+) -> None:
+    """With A pinned: what differs from it, before what this run consists of."""
+    if old is not None:
+        show_picture(
+            memory_beside(trace, event, *old, shown_theme(), title=f"{title}, beside A"),
+            key=f"memory_ledger.beside.{sum_of(spec)}",
+            label=f"{title}, beside A",
+            name="memory-ledger-beside-a",
+        )
 
 
 def _draw_tabs(spec: MemorySpec, trace: MemoryTrace, event: int, old: tuple[MemoryTrace, int] | None) -> None:
@@ -114,7 +131,7 @@ def _draw_tabs(spec: MemorySpec, trace: MemoryTrace, event: int, old: tuple[Memo
             st.markdown(HOW_TO_READ)
 
 
-def _before(before: tuple[MemoryTrace, Moment, int] | None) -> tuple[MemoryTrace, int] | None:
+def before_at(before: tuple[MemoryTrace, Moment, int] | None) -> tuple[MemoryTrace, int] | None:
     """A's trace and the event of the same moment in it."""
     if before is None:
         return None

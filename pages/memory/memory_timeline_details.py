@@ -67,9 +67,9 @@ def category_table(trace: MemoryTrace, before: int, event: int) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "category": [category_words(name) for name in names],
-            "before": [old[name] for name in names],
-            "now": [new[name] for name in names],
-            "change": [new[name] - old[name] for name in names],
+            "before, bytes": [old[name] for name in names],
+            "now, bytes": [new[name] for name in names],
+            "change, bytes": [new[name] - old[name] for name in names],
         }
     )
 
@@ -106,13 +106,13 @@ def step_table(trace: MemoryTrace) -> pd.DataFrame:
     names = [name for name in CATEGORIES if any(one.more.get(name) for one in found)]
     table: dict[str, list[object]] = {
         "step": [one.step for one in found],
-        "peak": [peaks[one.step][0] for one in found],
+        "peak, bytes": [peaks[one.step][0] for one in found],
         "peak in": [peaks[one.step][1] for one in found],
-        "live at its end": [one.live_bytes for one in found],
-        "added": [sum(one.more.values()) for one in found],
+        "live at its end, bytes": [one.live_bytes for one in found],
+        "added, bytes": [sum(one.more.values()) for one in found],
     }
     return pd.DataFrame(
-        table | {f"{category_words(name)} added": [one.more.get(name, 0) for one in found] for name in names}
+        table | {f"{category_words(name)} added, bytes": [one.more.get(name, 0) for one in found] for name in names}
     )
 
 
@@ -124,9 +124,9 @@ def against_table(trace: MemoryTrace, before: MemoryTrace) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "at the peak": [*(category_words(name) for name in names), "all"],
-            "A": [*old, sum(old)],
-            "this run": [*new, sum(new)],
-            "difference": [*(n - o for n, o in zip(new, old, strict=True)), sum(new) - sum(old)],
+            "A, bytes": [*old, sum(old)],
+            "this run, bytes": [*new, sum(new)],
+            "difference, bytes": [*(n - o for n, o in zip(new, old, strict=True)), sum(new) - sum(old)],
         }
     )
 

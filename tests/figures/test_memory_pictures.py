@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.figures.memory_beside import LEFT as BARS_LEFT
+from engine.figures.memory_beside import RIGHT as BARS_RIGHT
+from engine.figures.memory_beside import memory_beside
 from engine.figures.memory_frame import HEIGHT, LEFT, TOP, TimeFrame
 from engine.figures.memory_lifetimes import STACKINGS, largest_blocks, lifetimes_words, memory_lifetimes
 from engine.figures.memory_squarify import Rectangle, squarify
@@ -17,6 +20,7 @@ from engine.figures.memory_timeline import Drawn, memory_timeline
 from engine.figures.memory_tree import LEAVES, LEVELS, memory_tree
 from engine.figures.memory_treemap import memory_treemap, wrapped
 from engine.figures.memory_words import keeps_words
+from engine.figures.units import format_exact_bytes
 from engine.memory.blocks import CATEGORIES
 from engine.memory.ledger import bytes_at, bytes_by, peak_event
 from engine.memory.spec import MemorySpec
@@ -111,6 +115,28 @@ def test_blocks_lie_from_birth_to_death_and_sink_when_one_below_goes(stacking):
     assert moves > 2 if stacking == "in order of birth" else moves <= 2, "the largest but the weight lies at the bottom"
     assert lifetimes_words(trace, drawn) == "All 10 blocks of this stretch."
     assert largest_blocks(trace, Drawn(9, 13, None), most=3)[0].tolist() == [6, 0, 9]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_beside_a_bars_are_bytes_on_one_scale_and_the_largest_difference_is_first(theme):
+    trace = two_steps()
+    old, new = bytes_at(trace, 6), bytes_at(trace, 8)
+    rows = [
+        one for one in ET.fromstring(memory_beside(trace, 8, trace, 6, theme, title="t")) if "data-tip" in one.attrib
+    ]
+    told = [one.attrib["data-tip"].split("\n") for one in rows]
+    assert [one[0] for one in told[:2]] == ["optimizer state", "gradient"]
+    exactly = [f"A: {format_exact_bytes(LIVE[6])}", f"this run: {format_exact_bytes(LIVE[8])}"]
+    assert told[-1] == ["all live bytes", *exactly, "+400 B"]
+    assert len(rows) == sum(1 for one in CATEGORIES if old[one] or new[one]) + 1
+    longest = max(LIVE[6], LIVE[8])
+    bars = [[float(one.attrib["width"]) for one in row.iter() if one.tag.endswith("rect")][1:] for row in rows]
+    scale = (BARS_RIGHT - BARS_LEFT) / longest
+    assert bars[-1] == [pytest.approx(scale * size, abs=0.06) for size in (LIVE[6], LIVE[8])]
+    assert bars[0] == [pytest.approx(scale * 800, abs=0.06)], "A has no optimizer state yet, so it has no bar"
+    same = memory_beside(trace, 8, trace, 8, theme, title="t")
+    assert same.count("= A</text>") == sum(map(bool, new.values())) + 1
+    assert "all live bytes" in memory_beside(trace_of([], (), 1), 0, trace_of([], (), 1), 0, theme, title="t")
 
 
 def test_names_are_text_and_an_empty_run_says_so():

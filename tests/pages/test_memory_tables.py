@@ -50,7 +50,7 @@ def test_groups_add_up_and_are_sorted_by_the_change_since_a():
     assert table["bytes"].sum() == LIVE[8]
     assert table["A, bytes"].sum() == LIVE[6]
     assert table["category"].tolist()[:2] == ["optimizer state", "gradient"]
-    assert table["difference"].tolist()[:2] == [800, -400]
+    assert table["difference, bytes"].tolist()[:2] == [800, -400]
 
 
 def test_numbers_of_a_moment_and_of_a_run():
@@ -97,11 +97,11 @@ def test_moments_have_names_and_what_never_came_is_said():
 def test_tables_of_the_timeline_add_up():
     trace = two_steps()
     table = category_table(trace, 6, 8)
-    assert table["change"].sum() == LIVE[8] - LIVE[6]
+    assert table["change, bytes"].sum() == LIVE[8] - LIVE[6]
     steps = step_table(trace)
-    assert steps["added"].tolist() == [924, 124]
-    assert steps["optimizer state added"].tolist() == [800, 0]
-    assert steps["live at its end"].tolist() == [1404, 1528]
+    assert steps["added, bytes"].tolist() == [924, 124]
+    assert steps["optimizer state added, bytes"].tolist() == [800, 0]
+    assert steps["live at its end, bytes"].tolist() == [1404, 1528]
     against = against_table(trace, trace_of([held(100, 0, -1, "saved")], (), 1))
     assert against.iloc[-1].tolist() == ["all", 100, LIVE[11], LIVE[11] - 100]
     assert len(step_table(NOTHING)) == 0
