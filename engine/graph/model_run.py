@@ -19,26 +19,38 @@ from engine.runner.faults import Fault, error_text, is_memory_error
 Stage = Literal["forward", "loss", "backward", "optimizer step"]
 
 
-class ModelRun:
-    """One forward, loss and backward of a model; an error PyTorch raises is kept as the lesson, not raised."""
+class Stages:
+    """What runs in stages; an error PyTorch raises in one is kept as the lesson, not raised."""
+
+    error: PyTorchError | None = None
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.error = pytorch_error(stage, error)
+
+
+class ModelRun(Stages):
+    """One forward, loss and backward of a model."""
 
     def __init__(self, built: Built) -> None:
         self.built = built
         self.outputs: Any = None
         self.loss: torch.Tensor | None = None
-        self.error: PyTorchError | None = None
         self.recording = Recording()
 
     def forward(self) -> None:
         with record_forward(self.built.model) as self.recording:
-            with self._stage("forward"):
+            with self.stage("forward"):
                 self.outputs = self.built.forward()
             if self.error is None:
-                with self._stage("loss"):
+                with self.stage("loss"):
                     self.loss = self.built.loss(self.outputs)
 
     def backward(self) -> None:
-        with self._stage("backward"):
+        with self.stage("backward"):
             if self.loss is not None:
                 self.loss.backward()  # type: ignore[no-untyped-call]
 
@@ -52,13 +64,6 @@ class ModelRun:
 
     def extra(self) -> dict[str, torch.Tensor]:
         return self.built.named_extra or dict(getattr(self.built.model, "named", {}))
-
-    @contextmanager
-    def _stage(self, stage: Stage) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self.error = pytorch_error(stage, error)
 
 
 def pytorch_error(stage: Stage, error: Exception) -> PyTorchError:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from engine.graph.model_run import Stage, pytorch_error
+from engine.graph.model_run import Stages
 from engine.graph.roots import named_tensors
-from engine.graph.spec import PyTorchError
 from engine.memory.looks import (
     Sighting,
     look_at,
@@ -82,13 +80,12 @@ def record_model_memory(spec: MemorySpec, progress: ProgressSink) -> MemoryTrace
     return run.recording.trace(run.error, said, run.notes)
 
 
-class _Training:
+class _Training(Stages):
     """The training loop that is recorded; between phases it is looked at."""
 
     def __init__(self, spec: MemorySpec) -> None:
         self.spec = spec
         self.recording = MemoryRecording(spec.model.device)
-        self.error: PyTorchError | None = None
         self.outputs: Any = None
         self.loss: torch.Tensor | None = None
         self.losses: list[Any] = []
@@ -121,17 +118,17 @@ class _Training:
 
     def _forward(self, number: int) -> None:
         self.recording.begin("forward", number)
-        with self._stage("forward"):
+        with self.stage("forward"):
             self.outputs = self.built.forward()
         self.recording.begin("loss", number)
         if self.error is None:
-            with self._stage("loss"):
+            with self.stage("loss"):
                 self.loss = self.built.loss(self.outputs)
         self.recording.look(*self._graphs(), self._everything())
 
     def _backward(self, number: int) -> None:
         self.recording.begin("backward", number)
-        with self._stage("backward"):
+        with self.stage("backward"):
             assert self.loss is not None
             self.loss.backward(retain_graph=self.spec.retain_graph)  # type: ignore[no-untyped-call]
         earlier = look_at_kept("losses", self.losses)
@@ -140,7 +137,7 @@ class _Training:
     def _update(self, number: int) -> None:
         if self.optimizer is not None:
             self.recording.begin("optimizer step", number)
-            with self._stage("optimizer step"):
+            with self.stage("optimizer step"):
                 self.optimizer.step()
             self.recording.look(self._everything())
         if self.spec.zero_grad != "never" and self.error is None:
@@ -180,10 +177,3 @@ class _Training:
         yield from look_at_kept("losses", self.losses)
         yield from look_at_kept("outputs", self.outputs)
         yield from look_at_kept("loss", self.loss)
-
-    @contextmanager
-    def _stage(self, stage: Stage) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self.error = pytorch_error(stage, error)
