@@ -93,7 +93,7 @@ class Options:
     def _uniform(self) -> Iterator[Option]:
         blocks = self.costs.blocks
         if (root := root_segments(blocks)) is not None:
-            yield self.of_groups(root, "sqrt(n) segments", segment_groups(blocks, root.segments))
+            yield self.of_groups(root, "√n segments", segment_groups(blocks, root.segments))
         for count in _spread(2, blocks):
             groups = segment_groups(blocks, count)
             yield self.of_groups(Policy(kind="segments", segments=count), "every number of segments", groups)

@@ -234,7 +234,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Policy
     found_by: str
-    """"sqrt(n) segments", "segments by dynamic programming", "torch knapsack over blocks", ..."""
+    """"√n segments", "segments by dynamic programming", "torch knapsack over blocks", ..."""
     budgeted_bytes: int
     """Of what the budget is on; forecast, also where it was run."""
     measured_bytes: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from engine.checkpointing.policy import Policy
+from engine.checkpointing.policy import Policy, label_of
 from engine.models.architecture import ConvNet, Gpt, Recurrent, ResNet, TiedLoop
 from engine.models.spec import ModelSpec, block_count
 
@@ -50,6 +50,15 @@ def equal_groups(blocks: int, count: int) -> Policy:
 def square_root_groups(blocks: int) -> Policy:
     """As many as square_root_segments: what books mean, where torch's checkpoint_sequential leaves the last plain."""
     return equal_groups(blocks, min(blocks, square_root_segments(blocks).segments))
+
+
+def titled(policy: Policy, blocks: int) -> str:
+    """Its label in a model of so many blocks: sqrt(n) segments and groups say that they are, "√n = 7 segments"."""
+    if blocks > 1 and policy == square_root_segments(blocks):
+        return f"√n = {label_of(policy)}"
+    if blocks > 1 and policy == square_root_groups(blocks):
+        return f"√n = {len(policy.groups)} {label_of(policy)}"
+    return label_of(policy)
 
 
 def _segmented(blocks: int) -> list[Policy]:

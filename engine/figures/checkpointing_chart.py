@@ -144,9 +144,9 @@ def _add_labels(
 ) -> None:
     width, height = INSIDE
     marks = [(x.share(point.x_bytes) * width, (1 - y.share(point.y)) * height) for point in points]
-    places = place_labels(marks, [short_label(point.policy) for point in points], width, height)
+    places = place_labels(marks, [short_label(point.policy, point.blocks) for point in points], width, height)
     for point, place in zip(points, places, strict=True):
-        text = escape(short_label(point.policy))
+        text = escape(short_label(point.policy, point.blocks))
         figure.add_annotation(
             x=point.x_bytes,
             y=point.y,

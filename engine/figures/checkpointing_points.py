@@ -9,6 +9,7 @@ import msgspec
 
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Forecast, Outcome
+from engine.checkpointing.standard import titled
 from engine.figures.units import shorten
 from engine.timing.comparison import Comparison
 
@@ -33,6 +34,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """One policy in the picture; `low` and `high` are the 95 % band where the cost was measured.
 
     `estimated`: forecast, nothing was run. `differs`: some gradient is not, bit for bit, that of off.
+    `blocks`: of the model, for the name of √n segments.
     """
 
     policy: Policy
@@ -42,14 +44,15 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     estimated: bool = False
     differs: bool = False
+    blocks: int = 0
 
     @property
     def label(self) -> str:
-        return label_of(self.policy)
+        return titled(self.policy, self.blocks)
 
 
 def outcome_points(
-    outcomes: Sequence[Outcome], across: Across, up: Up, comparison: Comparison | None = None
+    outcomes: Sequence[Outcome], across: Across, up: Up, comparison: Comparison | None = None, blocks: int = 0
 ) -> tuple[Point, ...]:
     """The policies that ran and whose cost is known."""
     found = []
@@ -58,12 +61,13 @@ def outcome_points(
         if size is not None and cost is not None:
             y, low, high = cost
             differs = one.gradients_identical is False
-            found.append(Point(policy=one.policy, x_bytes=size, y=y, low=low, high=high, differs=differs))
+            point = Point(policy=one.policy, x_bytes=size, y=y, low=low, high=high, differs=differs, blocks=blocks)
+            found.append(point)
     return tuple(found)
 
 
 def forecast_points(
-    forecasts: Sequence[Forecast], across: Across, up: Up, measured: Sequence[Point] = ()
+    forecasts: Sequence[Forecast], across: Across, up: Up, measured: Sequence[Point] = (), blocks: int = 0
 ) -> tuple[Point, ...]:
     """The forecasts; a time is not forecast, so there each stands at the height of what was measured."""
     heights = {point.policy: point.y for point in measured}
@@ -72,7 +76,7 @@ def forecast_points(
         size = getattr(one, across)
         y = heights.get(one.policy) if up == "time" else getattr(one, up)
         if size is not None and y is not None:
-            found.append(Point(policy=one.policy, x_bytes=size, y=float(y), estimated=True))
+            found.append(Point(policy=one.policy, x_bytes=size, y=float(y), estimated=True, blocks=blocks))
     return tuple(found)
 
 
@@ -89,13 +93,14 @@ def pareto_front(points: Sequence[Point], up: Up = "time") -> tuple[Point, ...]:
     return tuple(front)
 
 
-def short_label(policy: Policy) -> str:
+def short_label(policy: Policy, blocks: int = 0) -> str:
     """What stands beside a mark: the label, of several groups or kept operations how many; at most so long."""
     if policy.kind == "groups" and len(policy.groups) > FEW:
-        return f"{len(policy.groups)} groups, {policy.groups[0][0]}-{policy.groups[-1][1] - 1}"
+        root = "√n = " if titled(policy, blocks) != label_of(policy) else ""
+        return f"{root}{len(policy.groups)} groups, {policy.groups[0][0]}-{policy.groups[-1][1] - 1}"
     if policy.kind == "selective" and len(policy.keep) > 1:
         return f"keep {len(policy.keep)} operations"
-    return shorten(label_of(policy).replace("_scaled_dot_product_", "").replace("_for_cpu", ""), LABEL)
+    return shorten(titled(policy, blocks).replace("_scaled_dot_product_", "").replace("_for_cpu", ""), LABEL)
 
 
 def meaning_of(point: Point) -> str:

@@ -21,7 +21,7 @@ HEIGHT = 440
 INSIDE = (860.0, 360.0)
 WIDTH_SVG, HEIGHT_SVG = 880, 500
 LEFT, RIGHT, TOP, BOTTOM = 96, 24, 60, 56
-ROOT = "sqrt(n)"
+ROOT = "√n"
 
 
 def points_of(candidates: Sequence[Candidate]) -> tuple[Point, ...]:
@@ -111,7 +111,8 @@ def _hover(one: Candidate) -> str:
 
 
 def _label(one: Candidate) -> str:
-    return short_label(one.policy)
+    root = "√n = " if ROOT in one.found_by else ""
+    return root + short_label(one.policy)
 
 
 def _add_labels(figure: go.Figure, found: Searched, points: Sequence[Point], x: Axis, y: Axis, theme: Theme) -> None:

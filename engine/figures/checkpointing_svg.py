@@ -41,7 +41,7 @@ def policies_svg(
     body += [_mark(point, x, y, theme) for point in (*forecast, *measured)]
     named = measured or forecast
     marks = [(_at_x(x, point.x_bytes) - LEFT, _at_y(y, point.y) - TOP) for point in named]
-    labels = [short_label(point.policy) for point in named]
+    labels = [short_label(point.policy, point.blocks) for point in named]
     places = place_labels(marks, labels, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM)
     for label, (across_px, down_px), place in zip(labels, marks, places, strict=True):
         anchor = "start" if place.anchor == "left" else "end"

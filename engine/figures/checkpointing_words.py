@@ -8,6 +8,7 @@ import msgspec
 
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Forecast, Outcome
+from engine.checkpointing.standard import titled
 from engine.figures.checkpointing_axes import format_flops
 from engine.figures.units import MINUS, format_bytes, format_count, format_exact_bytes, format_significant
 from engine.timing.comparison import Comparison, Ratio
@@ -31,10 +32,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None
     forecast: Forecast | None
     ratio: Ratio | None
+    blocks: int = 0
 
     @property
     def label(self) -> str:
-        return label_of(self.policy)
+        return titled(self.policy, self.blocks)
 
 
 def rows_of(
@@ -42,12 +44,14 @@ def rows_of(
     outcomes: Sequence[Outcome] = (),
     forecasts: Sequence[Forecast] = (),
     comparison: Comparison | None = None,
+    blocks: int = 0,
 ) -> tuple[Row, ...]:
     """One row per policy, in order."""
     ran, told = {one.policy: one for one in outcomes}, {one.policy: one for one in forecasts}
     ratios = {one.name: one for one in comparison.ratios} if comparison is not None else {}
     return tuple(
-        Row(policy=p, outcome=ran.get(p), forecast=told.get(p), ratio=ratios.get(label_of(p))) for p in policies
+        Row(policy=p, outcome=ran.get(p), forecast=told.get(p), ratio=ratios.get(label_of(p)), blocks=blocks)
+        for p in policies
     )
 
 

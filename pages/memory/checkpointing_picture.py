@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from engine.checkpointing.policy import Policy, label_of
+from engine.checkpointing.policy import Policy
+from engine.checkpointing.standard import titled
 from engine.figures.checkpointing_chart import HEIGHT, policies_chart
 from engine.figures.checkpointing_points import (
     Across,
@@ -33,20 +34,20 @@ def shown_up(known: Known) -> Up:
 def points(known: Known, x: Across, y: Up) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     """(measured, forecast)."""
     outcomes = known.outcomes.outcomes if known.outcomes is not None else ()
-    measured = outcome_points(outcomes, x, y, known.comparison)
+    measured = outcome_points(outcomes, x, y, known.comparison, known.blocks)
     forecasts = known.forecasts.forecasts if known.forecasts is not None else ()
-    return measured, forecast_points(forecasts, x, y, measured)
+    return measured, forecast_points(forecasts, x, y, measured, known.blocks)
 
 
-def chosen_policy(policies: tuple[Policy, ...]) -> Policy:
+def chosen_policy(policies: tuple[Policy, ...], blocks: int) -> Policy:
     """The one looked at: what was chosen, else the first after off."""
     label = st.session_state.get(SHOWN)
-    return next((one for one in policies if label_of(one) == label), policies[min(1, len(policies) - 1)])
+    return next((one for one in policies if titled(one, blocks) == label), policies[min(1, len(policies) - 1)])
 
 
-def draw_chooser(policies: tuple[Policy, ...]) -> Policy:
+def draw_chooser(policies: tuple[Policy, ...], blocks: int) -> Policy:
     """The list of policies beside the picture."""
-    labels = [label_of(one) for one in policies]
+    labels = [titled(one, blocks) for one in policies]
     if st.session_state.get(SHOWN) not in labels:
         st.session_state.pop(SHOWN, None)
     st.selectbox(
@@ -58,7 +59,7 @@ def draw_chooser(policies: tuple[Policy, ...]) -> Policy:
         persist_state="session",
         help="Or click a mark in the picture",
     )
-    return chosen_policy(policies)
+    return chosen_policy(policies, blocks)
 
 
 def draw_picture(known: Known, chosen: Policy, before: Known | None) -> None:

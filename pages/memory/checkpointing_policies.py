@@ -50,7 +50,7 @@ def draw_policies(spec: PolicySpec, exports: DeltaGenerator) -> None:
     draw_exports(exports, downloads(known, shown_up(known)))
     left, right = st.columns([13, 8], gap="medium")
     with right:  # first: what a link chooses is known once its widget is drawn
-        chosen = draw_chooser(spec.policies)
+        chosen = draw_chooser(spec.policies, known.blocks)
         rows = known.rows
         row = next(one for one in rows if one.policy == chosen)
         with st.container(height=HEIGHT, border=False, key="policies.facts"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from engine.checkpointing.policy import Policy, label_of
+from engine.checkpointing.policy import Policy
+from engine.checkpointing.standard import titled
+from engine.models.shape import block_count
 from engine.models.spec import Gpt, LinearStack, Mlp, ModelSpec, Recurrent
 from pages.memory.checkpointing_controls import (
     ACROSS,
@@ -54,7 +56,7 @@ def _asks(
     """A question of the policies; the reader's own, else the first named, is looked at first."""
     looked_at = own or MENU[names[0]](model)
     assert looked_at is not None
-    settings = {SECTION: SECTIONS[0], SHOWN: label_of(looked_at), ACROSS: across, UP: up}
+    settings = {SECTION: SECTIONS[0], SHOWN: titled(looked_at, block_count(model.architecture)), ACROSS: across, UP: up}
     return Preset(question, prediction, notice, model=model, settings=settings | menu_values(names, own))
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from engine.checkpointing.spec import Forecasts, Outcomes, PolicySpec, PolicyTimes
 from engine.figures.checkpointing_words import Row, rows_of
 from engine.figures.units import format_time
+from engine.models.shape import block_count
 from engine.timing.comparison import Comparison
 from pages.memory.checkpointing_controls import forecast_of, timing_of
 from pages.memory.checkpointing_menu import KNOWN
@@ -22,7 +23,7 @@ UNASKED_S = 4.0
 OPERATION_S, FLOP_S = 2e-5, 1 / 2e10
 """Of one operation and one FLOP on one thread; for the estimate only."""
 ASKED = "policies.asked"
-REST_HEIGHT = 44
+REST_HEIGHT = 52
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -38,11 +39,15 @@ class Known(msgspec.Struct, frozen=True):
         return self.times.comparison if self.times is not None else None
 
     @property
+    def blocks(self) -> int:
+        return block_count(self.spec.model.architecture)
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """One per policy, off first."""
         outcomes = self.outcomes.outcomes if self.outcomes is not None else ()
         forecasts = self.forecasts.forecasts if self.forecasts is not None else ()
-        return rows_of(self.spec.policies, outcomes, forecasts, self.comparison)
+        return rows_of(self.spec.policies, outcomes, forecasts, self.comparison, self.blocks)
 
 
 def look_up(spec: PolicySpec) -> Known:
@@ -90,7 +95,8 @@ def draw_progress(known: Known, words: str) -> None:
     with st.container(
         height=REST_HEIGHT, border=False, key="policies.rest", horizontal=True, vertical_alignment="center"
     ):
-        st.caption(words, width="stretch")
+        if known.forecasts is not None or known.times is not None or is_refused(known):  # two that run fill the row
+            st.caption(words, width="stretch")
         if known.forecasts is None:
             draw_rest(forecast_of(spec), FORECAST)
         if known.outcomes is None and not is_refused(known):

@@ -10,10 +10,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Outcome, Searched, SearchSpec
+from engine.checkpointing.standard import titled
 from engine.figures.checkpointing_axes import format_flops
 from engine.figures.checkpointing_search import candidates_chart, search_headline
 from engine.figures.checkpointing_words import change_words, error_words, gradients_words, literal
 from engine.figures.units import format_bytes
+from engine.models.shape import block_count
 from pages.memory.checkpointing_controls import SECTION, SECTIONS, SHOWN
 from pages.memory.checkpointing_exports import search_downloads
 from pages.memory.checkpointing_menu import menu_values
@@ -36,7 +38,7 @@ def draw_search(spec: SearchSpec, exports: DeltaGenerator) -> None:
     if found.error is not None:
         draw_said("The search stopped", found.error)
         return
-    _draw_headline(found)
+    _draw_headline(found, block_count(spec.model.architecture))
     if found.candidates:
         st.plotly_chart(candidates_chart(found, shown_theme()), key="budget.chart", config=CONFIG)
     draw_key_numbers(search_numbers(spec, found), search_numbers(spec, before) if before is not None else None)
@@ -49,7 +51,7 @@ def draw_search(spec: SearchSpec, exports: DeltaGenerator) -> None:
         st.caption(note)
 
 
-def _draw_headline(found: Searched) -> None:
+def _draw_headline(found: Searched, blocks: int) -> None:
     words, fits = search_headline(found), found.policy is not None
     told, look = st.columns([5, 1], vertical_alignment="center")
     draw = told.success if fits else told.warning
@@ -60,16 +62,16 @@ def _draw_headline(found: Searched) -> None:
             icon=":material/account_tree:",
             key="budget.look",
             on_click=_look_at,
-            args=(found.policy,),
+            args=(found.policy, blocks),
             help="Adds it to the policies as your own",
             width="stretch",
         )
 
 
-def _look_at(policy: Policy) -> None:
+def _look_at(policy: Policy, blocks: int) -> None:
     for key, value in menu_values(("√n segments",), policy).items():
         st.session_state[key] = value
-    st.session_state[SHOWN] = label_of(policy)
+    st.session_state[SHOWN] = titled(policy, blocks)
     st.session_state[SECTION] = SECTIONS[0]
 
 

@@ -208,7 +208,7 @@ def test_operations_are_kept_only_where_asked_for():
     assert any(one.policy.kind == "selective" and one.policy.keep for one in searched.candidates)
     assert of_chosen(searched).recomputed_flops <= of_chosen(without).recomputed_flops
     names = {name for one in searched.candidates for name in one.found_by.split(", ")}
-    assert {"off", "sqrt(n) segments", "each block", "groups by dynamic programming"} <= names
+    assert {"off", "√n segments", "each block", "groups by dynamic programming"} <= names
     assert any(name.startswith("torch dp_knapsack") for name in names)
     assert all(one.recomputed_s is not None and one.recomputed_s >= 0 for one in searched.candidates)
     assert next(one for one in searched.candidates if one.policy == Policy()).recomputed_s == 0

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.checkpointing.policy import Policy
+from engine.checkpointing.policy import Policy, label_of
 from engine.checkpointing.spec import Candidate, Forecast, Outcome, PolicyGraph, Searched
+from engine.checkpointing.standard import square_root_groups, square_root_segments, titled
 from engine.figures.checkpointing_axes import bytes_axis, cost_axis, format_flops
 from engine.figures.checkpointing_chart import policies_chart
 from engine.figures.checkpointing_places import LETTER, LINE, place_labels
@@ -181,3 +182,15 @@ def test_a_search_shows_its_candidates_or_the_least_there_is():
     assert search_headline(nothing) == "Nothing fits into 5 B: the least that is possible is 1.00 KiB."
     candidates_chart(nothing)
     ElementTree.fromstring(candidates_svg(nothing, "nothing"))
+
+
+def test_square_root_policies_say_that_they_are_and_how_many():
+    root, groups = square_root_segments(50), square_root_groups(50)
+    assert (titled(root, 50), titled(root, 49), titled(root, 4)) == (*["√n = 7 segments"] * 2, "7 segments")
+    assert short_label(root, 50) == "√n = 7 segments"
+    assert short_label(groups, 50) == "√n = 7 groups, 0-49"
+    assert titled(groups, 50) == f"√n = 7 {label_of(groups)}"
+    (row,) = rows_of((root,), blocks=50)
+    told = [Forecast(policy=root, held_bytes=1, recomputed_flops=1)]
+    (point,) = forecast_points(told, "held_bytes", "recomputed_flops", blocks=50)
+    assert row.label == point.label == "√n = 7 segments"
