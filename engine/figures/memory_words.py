@@ -118,6 +118,8 @@ def _saved_remedy(spec: MemorySpec, held: Held) -> str:
         return "backward frees it; `preserve_rng_state` off would not save it"
     if any(one.startswith("checkpoint input") for one in held.holders):
         return "backward frees it; a checkpoint has to keep what its block was given"
+    if spec.model.autocast != "off" and held.operation == "aten::_to_copy":
+        return "backward frees it; it is a copy that `autocast` made: off makes none"
     if spec.model.checkpoint == "off" and held.module.startswith("blocks."):
         return (
             "backward frees it; `checkpoint` of its block would compute it again, unless it is what the next block is "

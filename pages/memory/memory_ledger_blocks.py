@@ -78,7 +78,7 @@ def draw_kept(spec: MemorySpec, trace: MemoryTrace, event: int, index: int | Non
         name = shorten(held.name, 90).replace("`", "ˋ") or "no name"
         gone = "" if alive else " · :red-badge[not alive at this moment]"
         counts = counts_words(held, event if alive else None)
-        st.markdown(f"Chosen, with the thick edge: **`{name}`** · {format_bytes(held.bytes)} · {counts}{gone}")
+        st.markdown(f"Chosen block: **`{name}`** · {format_bytes(held.bytes)} · {counts}{gone}")
         st.markdown(keeps_words(spec, trace, held, event if alive else held.born))
 
 

@@ -95,7 +95,8 @@ def draw_steps(trace: MemoryTrace) -> None:
         return
     _draw_table(steps)
     st.caption(
-        "The first step leaves the optimizer's state. What later steps add stays: a loop that keeps nothing adds 0."
+        "The first step leaves the optimizer's state, where it has any. What later steps add stays: a loop that keeps "
+        "nothing adds 0."
     )
 
 

@@ -205,6 +205,17 @@ def test_of_a_saved_block_only_what_is_true_is_said(model, holder, module, told,
     assert untold not in words
 
 
+def test_a_copy_that_autocast_made_is_freed_by_turning_it_off():
+    rows = [
+        held(64, 0, -1, "saved", "AddmmBackward0.mat2", operation="aten::_to_copy", holders=("AddmmBackward0.mat2",))
+    ]
+    trace = trace_of(rows, (), 1)
+    words = [
+        keeps_words(MemorySpec(model=ModelSpec(autocast=how)), trace, trace.blocks[0], 0) for how in ("bfloat16", "off")
+    ]
+    assert ["`autocast`" in one for one in words] == [True, False]
+
+
 def test_a_block_that_backward_released_counts_as_what_keeps_it_now():
     rows = [held(64, 0, -1, "saved", "ReluBackward0.result", afterwards="output", released=2), held(8, 1, 3, "input")]
     trace = trace_of(rows, (), 4)
