@@ -43,7 +43,7 @@ def forecast_policies(spec: ForecastSpec, progress: ProgressSink) -> Forecasts:
     foreseen = Foreseen(spec.model)
     forecasts = []
     for number, policy in enumerate(spec.policies):
-        progress(label_of(policy), number / len(spec.policies))
+        progress(label_of(policy)[:60], number / len(spec.policies))
         forecasts.append(foreseen.forecast(policy))
     return Forecasts(
         forecasts=tuple(forecasts),

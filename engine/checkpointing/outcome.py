@@ -36,7 +36,7 @@ def run_policies(spec: PolicySpec, progress: ProgressSink) -> Outcomes:
     bench = Bench(built)
     outcomes = []
     for number, policy in enumerate(spec.policies):
-        progress(label_of(policy), number / len(spec.policies))
+        progress(label_of(policy)[:60], number / len(spec.policies))
         outcomes.append(bench.outcome(policy))
     return Outcomes(
         outcomes=tuple(outcomes),

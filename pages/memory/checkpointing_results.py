@@ -23,7 +23,8 @@ UNASKED_S = 4.0
 OPERATION_S, FLOP_S = 2e-5, 1 / 2e10
 """Of one operation and one FLOP on one thread; for the estimate only."""
 ASKED = "policies.asked"
-REST_HEIGHT = 52
+REST_HEIGHT = 64
+"""Of the row that tells what runs: a stage of two lines."""
 
 
 class Known(msgspec.Struct, frozen=True):
