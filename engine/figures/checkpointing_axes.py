@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from engine.figures.checkpointing_places import Box
 from engine.figures.checkpointing_points import Point, Up
 from engine.figures.units import format_bytes, format_count, format_significant
 
@@ -14,6 +15,8 @@ FLOP_UNITS = ((1e12, "TFLOP"), (1e9, "GFLOP"), (1e6, "MFLOP"), (1e3, "kFLOP"))
 MOST_TICKS = 6
 ROOM = 0.08
 """Of the range, left free beyond the outermost marks."""
+BAND_HALF = 5
+"""Pixels to each side of the dashes that end a 95 % band."""
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -69,3 +72,13 @@ def _ticks(low: float, high: float) -> tuple[float, ...]:
     step = 10.0 ** math.floor(math.log10((high - low) / MOST_TICKS))
     step *= next(factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= MOST_TICKS)
     return tuple(round(n * step, 12) for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1))
+
+
+def bands_of(points: Sequence[Point], x: Axis, y: Axis, width: float, height: float) -> list[Box]:
+    """Where the 95 % bands stand in a plot of that size, in pixels from its top left corner."""
+    return [
+        (at - BAND_HALF, (1 - y.share(point.high)) * height, at + BAND_HALF, (1 - y.share(point.low)) * height)
+        for point in points
+        if point.low is not None and point.high is not None
+        for at in [x.share(point.x_bytes) * width]
+    ]

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from engine.checkpointing.policy import Policy
 from engine.figures.chart_style import grid_colour, styled
-from engine.figures.checkpointing_axes import Axis, bytes_axis, cost_axis, cost_words
+from engine.figures.checkpointing_axes import BAND_HALF, Axis, bands_of, bytes_axis, cost_axis, cost_words
 from engine.figures.checkpointing_places import place_labels
 from engine.figures.checkpointing_points import (
     ACROSS_WORDS,
@@ -100,7 +100,9 @@ def _add_mark(figure: go.Figure, point: Point, up: Up, theme: Theme, base: int |
     band = {}
     if point.low is not None and point.high is not None:
         up_to, down_to = [max(0.0, point.high - point.y)], [max(0.0, point.y - point.low)]
-        band = {"error_y": {"array": up_to, "arrayminus": down_to, "color": colour, "thickness": 1.6, "width": 5}}
+        band = {
+            "error_y": {"array": up_to, "arrayminus": down_to, "color": colour, "thickness": 1.6, "width": BAND_HALF}
+        }
     figure.add_scatter(
         x=[point.x_bytes],
         y=[point.y],
@@ -144,9 +146,10 @@ def _add_labels(
 ) -> None:
     width, height = INSIDE
     marks = [(x.share(point.x_bytes) * width, (1 - y.share(point.y)) * height) for point in points]
-    places = place_labels(marks, [short_label(point.policy, point.blocks) for point in points], width, height)
-    for point, place in zip(points, places, strict=True):
-        text = escape(short_label(point.policy, point.blocks))
+    labels = [short_label(point.policy, point.blocks) for point in points]
+    places = place_labels(marks, labels, width, height, bands_of(points, x, y, width, height))
+    for point, label, place in zip(points, labels, places, strict=True):
+        text = escape(label)
         figure.add_annotation(
             x=point.x_bytes,
             y=point.y,

@@ -12,7 +12,8 @@ from engine.checkpointing.spec import Candidate, Searched
 from engine.figures.chart_style import grid_colour, styled
 from engine.figures.chart_svg import svg_page, svg_text
 from engine.figures.checkpointing_axes import Axis, bytes_axis, cost_axis, format_flops
-from engine.figures.checkpointing_places import Place, place_labels
+from engine.figures.checkpointing_places import LETTER, Place, place_labels
+from engine.figures.checkpointing_places import LINE as LINE_HEIGHT
 from engine.figures.checkpointing_points import UP_WORDS, Point, short_label
 from engine.figures.palette import LINE, MARKS, MUTED, TEXT, Theme, meaning
 from engine.figures.units import format_bytes, format_exact_bytes, shorten
@@ -62,7 +63,7 @@ def candidates_chart(found: Searched, theme: Theme = "light", height: int = HEIG
         x=found.budget_bytes,
         y=1,
         yref="paper",
-        text=f"budget {format_bytes(found.budget_bytes)}",
+        text=_budget_words(found),
         showarrow=False,
         xanchor="left",
         xshift=5,
@@ -74,6 +75,10 @@ def candidates_chart(found: Searched, theme: Theme = "light", height: int = HEIG
     title = UP_WORDS["recomputed_flops"] + ", estimated"
     figure.update_yaxes(range=[y.low, y.high], tickvals=y.ticks, ticktext=y.words, title=title, **grid)
     return styled(figure, height, theme, margin={"l": 8, "r": 16, "t": 36, "b": 48})
+
+
+def _budget_words(found: Searched) -> str:
+    return f"budget {format_bytes(found.budget_bytes)}"
 
 
 def _axes(found: Searched, points: Sequence[Point]) -> tuple[Axis, Axis]:
@@ -134,7 +139,9 @@ def _places(
 ) -> list[tuple[int, Place]]:
     which = named(found.candidates)
     marks = [(x.share(points[n].x_bytes) * width, (1 - y.share(points[n].y)) * height) for n in which]
-    places = place_labels(marks, [_label(found.candidates[n]) for n in which], width, height)
+    at = x.share(found.budget_bytes) * width
+    budget = [(at - 2, 0.0, at + 2, height), (at, 0.0, at + 5 + LETTER * len(_budget_words(found)), LINE_HEIGHT)]
+    places = place_labels(marks, [_label(found.candidates[n]) for n in which], width, height, budget)
     return list(zip(which, places, strict=True))
 
 
@@ -154,7 +161,7 @@ def candidates_svg(found: Searched, title: str, theme: Theme = "light") -> str:
         body.append(svg_text(LEFT - 8, at + 4, words, MUTED[theme], 11, anchor="end"))
     at = LEFT + x.share(found.budget_bytes) * width
     body.append(f'<path d="M{at:.1f} {TOP}V{TOP + height}" stroke="{TEXT[theme]}" stroke-dasharray="6 4"/>')
-    body.append(svg_text(at + 5, TOP + 12, f"budget {format_bytes(found.budget_bytes)}", TEXT[theme], 12))
+    body.append(svg_text(at + 5, TOP + 12, _budget_words(found), TEXT[theme], 12))
     for one, point in zip(found.candidates, points, strict=True):
         what = meaning(state_of(one))
         place = LEFT + x.share(point.x_bytes) * width - 6, TOP + (1 - y.share(point.y)) * height - 6

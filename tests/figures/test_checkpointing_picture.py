@@ -100,6 +100,17 @@ def test_labels_lie_over_no_other_label_and_stay_inside(marks):
             assert apart or len(set(marks)) < len(marks)
 
 
+def test_labels_keep_clear_of_lines_as_long_as_there_is_another_place():
+    line = (100.0, 0.0, 104.0, 380.0)
+    [free], [beside] = (
+        place_labels([(90, 200)], ["off"], 480, 380),
+        place_labels([(90, 200)], ["off"], 480, 380, [line]),
+    )
+    assert (free.anchor, beside.anchor) == ("left", "right")
+    everywhere = (0.0, 0.0, 480.0, 380.0)
+    assert place_labels([(90, 200)], ["off"], 480, 380, [everywhere]) == (free,)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_policy_is_a_mark_that_a_click_names(theme):
     measured = outcome_points(OUTCOMES, "held_bytes", "recomputed_flops")
