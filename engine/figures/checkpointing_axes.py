@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -49,7 +50,7 @@ def cost_axis(points: Sequence[Point], up: Up) -> Axis:
         low, high = min(low, 1.0), max(high, 1.05)
     high = high if high > low else low + 1
     room = (high - low) * ROOM
-    ticks = _ticks(low, high)
+    ticks = _ticks(low, high, 0.0 if up == "time" else 1.0)
     return Axis(low - 1.4 * room, high + 1.4 * room, ticks, tuple(cost_words(tick, up) for tick in ticks))
 
 
@@ -68,10 +69,17 @@ def format_flops(flops: float) -> str:
     return f"{format_significant(flops)} FLOP" if flops else "0 FLOP"
 
 
-def _ticks(low: float, high: float) -> tuple[float, ...]:
+def _ticks(low: float, high: float, least_step: float) -> tuple[float, ...]:
     step = 10.0 ** math.floor(math.log10((high - low) / MOST_TICKS))
     step *= next(factor for factor in (1, 2, 5, 10, 20) if (high - low) / (step * factor) <= MOST_TICKS)
+    step = max(step, least_step)
     return tuple(round(n * step, 12) for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1))
+
+
+def front_lines(front: Sequence[Point], x: Axis, y: Axis, width: float, height: float) -> list[Box]:
+    """The upright parts of the front's steps, which a label beside a mark would cross, in the same pixels."""
+    steps = [(x.share(b.x_bytes) * width, y.share(a.y), y.share(b.y)) for a, b in pairwise(front)]
+    return [(at - 1, (1 - max(a, b)) * height, at + 1, (1 - min(a, b)) * height) for at, a, b in steps]
 
 
 def bands_of(points: Sequence[Point], x: Axis, y: Axis, width: float, height: float) -> list[Box]:

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from engine.checkpointing.policy import Policy
 from engine.figures.chart_style import grid_colour, styled
-from engine.figures.checkpointing_axes import BAND_HALF, Axis, bands_of, bytes_axis, cost_axis, cost_words
-from engine.figures.checkpointing_places import place_labels
+from engine.figures.checkpointing_axes import BAND_HALF, Axis, bands_of, bytes_axis, cost_axis, cost_words, front_lines
+from engine.figures.checkpointing_places import Box, place_labels
 from engine.figures.checkpointing_points import (
     ACROSS_WORDS,
     UP_WORDS,
@@ -53,7 +53,8 @@ def policies_chart(
         _add_mark(figure, point, up, theme, base, chosen)
     for point in measured:
         _add_mark(figure, point, up, theme, base, chosen)
-    _add_labels(figure, named, x, y, theme, chosen)
+    lines = [*bands_of(named, x, y, *INSIDE), *front_lines(pareto_front(named, up), x, y, *INSIDE)]
+    _add_labels(figure, named, x, y, theme, chosen, lines)
     grid = {"gridcolor": grid_colour(theme), "zeroline": False}
     across_title, up_title = (
         f"bytes {ACROSS_WORDS[across]}" if across == "held_bytes" else ACROSS_WORDS[across],
@@ -142,12 +143,18 @@ def share_words(value: int, base: int | None) -> str:
 
 
 def _add_labels(
-    figure: go.Figure, points: Sequence[Point], x: Axis, y: Axis, theme: Theme, chosen: Policy | None
+    figure: go.Figure,
+    points: Sequence[Point],
+    x: Axis,
+    y: Axis,
+    theme: Theme,
+    chosen: Policy | None,
+    lines: Sequence[Box],
 ) -> None:
     width, height = INSIDE
     marks = [(x.share(point.x_bytes) * width, (1 - y.share(point.y)) * height) for point in points]
     labels = [short_label(point.policy, point.blocks) for point in points]
-    places = place_labels(marks, labels, width, height, bands_of(points, x, y, width, height))
+    places = place_labels(marks, labels, width, height, lines)
     for point, label, place in zip(points, labels, places, strict=True):
         text = escape(label)
         figure.add_annotation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.figures.chart_svg import svg_page, svg_text
-from engine.figures.checkpointing_axes import Axis, bands_of, bytes_axis, cost_axis
+from engine.figures.checkpointing_axes import Axis, bands_of, bytes_axis, cost_axis, front_lines
 from engine.figures.checkpointing_places import place_labels
 from engine.figures.checkpointing_points import (
     ACROSS_WORDS,
@@ -43,7 +43,8 @@ def policies_svg(
     marks = [(_at_x(x, point.x_bytes) - LEFT, _at_y(y, point.y) - TOP) for point in named]
     labels = [short_label(point.policy, point.blocks) for point in named]
     inside = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-    places = place_labels(marks, labels, *inside, bands_of(named, x, y, *inside))
+    lines = [*bands_of(named, x, y, *inside), *front_lines(pareto_front(named, up), x, y, *inside)]
+    places = place_labels(marks, labels, *inside, lines)
     for label, (across_px, down_px), place in zip(labels, marks, places, strict=True):
         anchor = "start" if place.anchor == "left" else "end"
         at = LEFT + across_px + place.right, TOP + down_px + place.down + 4

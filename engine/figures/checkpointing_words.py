@@ -117,7 +117,14 @@ def ratio_words(row: Row) -> str:
         return "not timed"
     told = f"{format_significant(row.ratio.ratio)}× ({format_significant(row.ratio.low)} to "
     told += f"{format_significant(row.ratio.high)})"
-    return told if row.ratio.shows_a_difference else f"{told}, no difference shown"
+    return told if row.ratio.shows_a_difference else f"{told}, no difference shown{_doubt(row.ratio)}"
+
+
+def _doubt(ratio: Ratio) -> str:
+    """Why, where the band leaves 1 out."""
+    if ratio.low <= 1 <= ratio.high:
+        return ""
+    return f": some of {ratio.rounds} rounds disagree" if ratio.is_by_chance else ": nearer to 1 than 2 %"
 
 
 FACTS = ("fact", "value", "against off", "forecast (estimated)", "forecast error")

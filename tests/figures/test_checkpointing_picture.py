@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,6 +141,13 @@ def test_axes_hold_every_value_and_their_ticks_are_round():
     assert [format_flops(n) for n in (0, 12, 2_500_000, 3e12)] == ["0 FLOP", "12.0 FLOP", "2.50 MFLOP", "3.00 TFLOP"]
 
 
+@pytest.mark.parametrize("most", [0, 1, 3, 6])
+def test_few_operations_have_whole_numbers_on_their_axis(most):
+    axis = cost_axis([Point(policy=OFF, x_bytes=1, y=most)], "recomputed_operations")
+    assert len(set(axis.words)) == len(axis.words)
+    assert all(tick == int(tick) for tick in axis.ticks)
+
+
 def test_words_tell_deltas_errors_and_gradients():
     assert change_words(1024, 4096) == "−3.00 KiB (−75.0%)"
     assert change_words(4096, 4096) == "as off"
@@ -154,6 +162,10 @@ def test_words_tell_deltas_errors_and_gradients():
     assert gradients_words(lost) == "missing: a, b, c, d and 1 more"
     rows = rows_of((OFF, EVERY), OUTCOMES, FORECASTS, TIMES)
     assert [ratio_words(row) for row in rows] == ["1 (the reference)", "1.50× (1.40 to 1.60)"]
+    doubtful = msgspec.structs.replace(rows[1], ratio=Ratio("b", "a", 2.8, 2.5, 2.9, chance=0.07, rounds=11))
+    assert ratio_words(doubtful).endswith("no difference shown: some of 11 rounds disagree")
+    near = msgspec.structs.replace(rows[1], ratio=Ratio("b", "a", 1.01, 1.005, 1.02, rounds=11))
+    assert ratio_words(near).endswith("no difference shown: nearer to 1 than 2 %")
     facts = {label: rest for label, *rest in fact_rows(rows[1], rows[0])}
     assert facts["held"] == ["4.00 KiB  (4\u202f096 B)", "as off", "4.00 KiB", "exact"]
     assert facts["peak"][3] == "9.89 % too high"
