@@ -30,7 +30,7 @@ HOW_TO_READ = (
 toolbar = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
     draw_controls()
-    draw_options()
+    draw_options(comparing=pinned_spec(ReplaySpec) is not None)
     call = st.empty()
 with toolbar:
     model = model_or_stop(PRESETS)
@@ -42,9 +42,10 @@ replay = compute(spec)
 replay_look.settle(spec)
 pinned = pinned_spec(ReplaySpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
-draw_exports(exports, downloads(spec, replay))
+compared = pinned if before else None
+draw_exports(exports, downloads(spec, replay, compared))
 draw_errors(replay)
-draw_picture(spec, pinned if before else None)
+draw_picture(spec, compared)
 for note in replay.notes:
     st.caption(note)
 flow, steps, accumulation, passes, explanation = st.tabs(

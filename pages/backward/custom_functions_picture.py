@@ -10,6 +10,7 @@ from engine.custom_function.results import CheckedFunction, Curve, VerdictKind
 from engine.custom_function.spec import CustomFunctionSpec
 from engine.figures.custom_function_curves import curves_chart
 from engine.figures.custom_function_jacobians import jacobian_maps, worst_words
+from pages.shared.bound import bind, none_but
 from pages.shared.theme import shown_theme
 
 OUTPUT = "function.output"
@@ -88,8 +89,8 @@ def chosen_curve(found: CheckedFunction) -> Curve:
         return found.curves[0]
     names = [f"output {curve.output}" for curve in found.curves]
     chosen = st.segmented_control(
-        "Output", names, default=names[0], required=True, key=OUTPUT, label_visibility="collapsed",
-        bind="query-params", persist_state="session",
+        "Output", names, default=names[0], required=True, label_visibility="collapsed",
+        **bind(OUTPUT, why=none_but(names)),
     )  # fmt: skip
     return found.curves[names.index(str(chosen)) if chosen in names else 0]
 
@@ -101,8 +102,8 @@ def draw_jacobians(spec: CustomFunctionSpec, found: CheckedFunction, place: str)
     if len(pairs) > 1:
         name = str(
             st.segmented_control(
-                "Jacobian", list(pairs), default=name, required=True, key=PAIR, label_visibility="collapsed",
-                bind="query-params", persist_state="session",
+                "Jacobian", list(pairs), default=name, required=True, label_visibility="collapsed",
+                **bind(PAIR, why=none_but(pairs)),
             )
         )  # fmt: skip
     figures = jacobian_maps(spec, found, pairs.get(name, found.check.pairs[0]), shown_theme())

@@ -9,7 +9,7 @@ import streamlit as st
 from engine.diagnostics.catalogue import PROGRAMS
 from engine.diagnostics.spec import OF_WEIGHTS, After, DiagnosisSpec, Fault, ProgramSpec
 from engine.models.shape import parameter_groups
-from pages.backward.diagnostics_headline import plain
+from pages.shared.bound import none_but
 from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_architecture, current_model, draw_model_controls
@@ -19,7 +19,6 @@ SUBJECTS = ("A model", "A broken program")
 PROGRAM, MENDED = "diagnose.program", "diagnose.mended"
 GROUP = "diagnose.group"
 TENSOR = "diagnose.tensor"
-UNKNOWN = "diagnose.unknown_program"
 WHOLE = "the whole model"
 TITLES = {program.title: name for name, program in PROGRAMS.items()}
 
@@ -41,14 +40,7 @@ def draw_controls(subject: str) -> None:
 
 
 def _draw_program() -> None:
-    linked = str(st.query_params.get(PROGRAM, ""))
-    st.selectbox("program", list(TITLES), **common_arguments(PROGRAM, "Each is run as it stands"))
-    if linked and linked not in TITLES:
-        st.session_state[UNKNOWN] = linked
-    if (unknown := st.session_state.get(UNKNOWN)) and _program() == next(iter(PROGRAMS)):
-        st.caption(f":material/link_off: The link names a program that is not among these: {plain(unknown[:60])}")
-    else:
-        st.session_state.pop(UNKNOWN, None)
+    st.selectbox("program", list(TITLES), **common_arguments(PROGRAM, "Each is run as it stands", why=none_but(TITLES)))
     fix = PROGRAMS[_program()].fix
     st.toggle("mended", disabled=not fix, **common_arguments(MENDED, fix or "Nothing in it is to be mended"))
     if fix:

@@ -17,6 +17,7 @@ from pages.backward.in_place_controls import use_program
 from pages.backward.in_place_details import draw_graphs, draw_saved, draw_writes
 from pages.backward.in_place_numbers import program_numbers
 from pages.backward.in_place_timeline import draw_fixed_timeline, draw_timeline, selected_line
+from pages.shared.bound import bind
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.pin import code_text
 
@@ -102,7 +103,7 @@ def _draw_fix(spec: ProgramSpec, broken: ProgramRun, fix: Fix) -> None:
             st.caption(_same_words(fix))
             with st.container(horizontal=True):
                 st.button("Use this program", key="in_place.use", on_click=use_program, args=(fix.program,))
-                shows = st.toggle("Its timeline", key="in_place.fixed", bind="query-params", persist_state="session")
+                shows = st.toggle("Its timeline", **bind("in_place.fixed"))
         if shows:
             draw_fixed_timeline(spec)
 

@@ -15,6 +15,7 @@ from engine.figures.in_place_svg import timeline_svg
 from engine.figures.palette import Theme
 from engine.in_place.results import ProgramRun
 from engine.in_place.spec import ProgramSpec
+from pages.shared.bound import read_parameter
 from pages.shared.theme import shown_theme
 
 _FOLDER = Path(__file__).parent
@@ -92,7 +93,7 @@ def select_line(spec: ProgramSpec, line: int) -> None:
 
 def selected_line(spec: ProgramSpec, traced: ProgramRun) -> int:
     """The statement of the link, if it is of this program; else the one that breaks, or the last write in place."""
-    program, _, number = st.query_params.get(STATEMENT, "").partition(".")
+    program, _, number = read_parameter(STATEMENT).partition(".")
     lines = [step.line for step in traced.steps]
     if program == _sum(spec) and number.isdecimal() and len(number) < 5 and int(number) in lines:
         return int(number)

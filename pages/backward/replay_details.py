@@ -62,7 +62,8 @@ def _draw_box(replay: Replay, address: str, members: Sequence[int]) -> None:
     steps = steps_of(replay, set(members))
     st.markdown(f"**`{code_text(shorten(address, 100))}`**  :gray[{len(members)} nodes, {len(steps)} steps]")
     if not steps:
-        st.caption("No backward() call reached it.")
+        gone = min(members) >= len(replay.graph.nodes)
+        st.caption("Only A has it: here nothing of it ran." if gone else "No backward() call reached it.")
         return
     names = {
         step.number: f"{step.number + 1} · {step.name} · pass {step.pass_number + 1}" for step in steps[:MOST_STEPS]

@@ -18,17 +18,17 @@ from pages.shared.canvas_files import canvas_files
 from pages.shared.downloads import Download, as_json, spec_downloads
 
 
-def downloads(spec: ReplaySpec, replay: Replay) -> tuple[Download, ...]:
+def downloads(spec: ReplaySpec, replay: Replay, pinned: ReplaySpec | None) -> tuple[Download, ...]:
     """Every file is made when its button is clicked; a PNG is saved by the picture's own toolbar."""
     view = current_view()
     title = f"Backward of {describe(spec.model.architecture)}, step by step"
 
     def svg(theme: Theme) -> str:
-        return replay_svg(picture(spec, view)[0], replay, theme)
+        return replay_svg(picture(spec, pinned, view)[0], replay, theme)
 
     def page() -> str:
         return interactive_html(
-            Drawable(spec, view).prepared,
+            Drawable(spec, pinned, view).prepared,
             view,
             canvas_files(),
             title=title,
@@ -39,7 +39,7 @@ def downloads(spec: ReplaySpec, replay: Replay) -> tuple[Download, ...]:
         )
 
     def report() -> str:
-        scene = picture(spec, view)[0]
+        scene = picture(spec, pinned, view)[0]
         notes = (f"{scene.nodes_shown} of {scene.nodes_total} nodes shown.", *scene.notes)
         texts = {"spec": as_json(spec), "script": script_for(spec)}
         return replay_report(svg("light"), svg("dark"), replay, title=title, notes=notes, **texts)

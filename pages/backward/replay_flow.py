@@ -9,6 +9,7 @@ from engine.figures.gradient_points import FlowPoint, findings, module_points, n
 from engine.figures.units import format_count
 from engine.replay.spec import Replay
 from pages.backward.replay_look import go_to
+from pages.shared.bound import bind, none_but
 from pages.shared.theme import shown_theme
 
 WAYS = {"by module": module_points, "by node": node_points}
@@ -22,10 +23,8 @@ def draw_flow(replay: Replay, before: Replay | None) -> None:
             list(WAYS),
             default="by module",
             required=True,
-            key="flow.points",
             label_visibility="collapsed",
-            bind="query-params",
-            persist_state="session",
+            **bind("flow.points", why=none_but(WAYS)),
         )
     points = _points(replay, way)
     if not points:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.replay.spec import ReplaySpec
+from pages.shared.bound import read_parameter
 from pages.shared.link import select_node
 from pages.shared.pin import encode_spec
 
@@ -20,7 +21,7 @@ def settle(spec: ReplaySpec) -> None:
     st.session_state[_SPEC] = text
     if before not in (None, text):
         forget()
-    linked = st.query_params.get(STEP, "")
+    linked = read_parameter(STEP)
     if linked != st.session_state.get(_KNOWN, ""):
         st.session_state[_KNOWN] = linked
         st.session_state[_START] = int(linked) if linked.isdecimal() and len(linked) < 9 else -1

@@ -22,7 +22,7 @@ from pages.shared.link import arriving_node, look_inside, open_groups, tell_of_n
 def draw_picture(spec: ReplaySpec, pinned: ReplaySpec | None) -> None:
     """Picture, key numbers and details; a click reruns only this."""
     replay = run(spec)
-    scene, encoded = picture(spec, current_view(), _arrived(spec), replay_look.start())
+    scene, encoded = picture(spec, pinned, current_view(), _arrived(spec, pinned), replay_look.start())
     if len(replay.graph.nodes) and not scene.boxes:
         st.info("  \n".join(scene.notes) or scene.summary, icon=":material/table_rows:")
     else:
@@ -31,23 +31,23 @@ def draw_picture(spec: ReplaySpec, pinned: ReplaySpec | None) -> None:
             key="replay",
             height=PICTURE_HEIGHT,
             on_toggle=lambda address: open_groups(toggled(current_view(), scene, address).expanded or ()),
-            on_reveal=lambda address: _reveal(spec, scene, address),
+            on_reveal=lambda address: _reveal(spec, pinned, scene, address),
             on_look=replay_look.note,
         )
     draw_key_numbers(key_numbers(replay), key_numbers(run(pinned)) if pinned else None)
     draw_details(replay, scene)
 
 
-def _arrived(spec: ReplaySpec) -> str:
+def _arrived(spec: ReplaySpec, pinned: ReplaySpec | None) -> str:
     """The node that an opened link asks for, with the groups around it opened; "" when it is not there."""
     address, is_new = arriving_node()
     if not address:
         return ""
     view = current_view()
-    scene = picture(spec, view, address)[0] if is_new else None
+    scene = picture(spec, pinned, view, address)[0] if is_new else None
     if scene is not None and address in scene.members:
         return address
-    found, _ = drawable(spec, view).reveal(view, scene, address)
+    found, _ = drawable(spec, pinned, view).reveal(view, scene, address)
     if found is None:
         return ""
     if is_new:
@@ -56,9 +56,9 @@ def _arrived(spec: ReplaySpec) -> str:
     return address
 
 
-def _reveal(spec: ReplaySpec, scene: Scene, address: str) -> None:
+def _reveal(spec: ReplaySpec, pinned: ReplaySpec | None, scene: Scene, address: str) -> None:
     view = current_view()
-    found, words = drawable(spec, view).reveal(view, scene, address)
+    found, words = drawable(spec, pinned, view).reveal(view, scene, address)
     if found is not None:
         open_groups(found.expanded or ())
         look_inside(found.inside)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from engine import run
+from engine.figures.comparison import Compared, compare_graphs
 from engine.figures.index import GraphIndex, index_of
 from engine.figures.replay_scene import with_scale
 from engine.figures.replay_track import ReplayTrack, replay_track
@@ -23,14 +24,17 @@ KEPT_BYTES = 64 << 20
 
 
 class Drawable:
-    """The graph of one recording; one thread draws it at a time, because words that were worked out are noted in it."""
+    """The graph of one recording, with what changed against `pinned`.
 
-    def __init__(self, spec: ReplaySpec, view: GraphView) -> None:
-        self._spec, self._view, self._lock = spec, view, Lock()
+    One thread draws it at a time, because words that were worked out are noted in it.
+    """
+
+    def __init__(self, spec: ReplaySpec, pinned: ReplaySpec | None, view: GraphView) -> None:
+        self._spec, self._pinned, self._view, self._lock = spec, pinned, view, Lock()
 
     @property
     def nodes(self) -> int:
-        return len(run(self._spec).graph.nodes)
+        return sum(len(run(spec).graph.nodes) for spec in (self._spec, self._pinned) if spec is not None)
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -38,6 +42,7 @@ class Drawable:
         return prepare(
             replay.graph,
             self._view,
+            compared=comparison(self._spec, self._pinned) if self._pinned else None,
             types={call.path: call.type for call in replay.modules},
             kinds=self._kinds(),
             modules=replay.modules,
@@ -47,7 +52,7 @@ class Drawable:
     @cached_property
     def index(self) -> GraphIndex:
         prepared = self.prepared
-        return index_of(prepared.graph, prepared.folded, prepared.names, self._kinds())
+        return index_of(prepared.graph, prepared.folded, prepared.names, self._kinds(), prepared.marking.own)
 
     def draw(self, view: GraphView, selected: str, start: tuple[int, int]) -> tuple[Scene, bytes]:
         """The scene and the same encoded for the canvas; `start` is as for `picture`."""
@@ -65,6 +70,12 @@ class Drawable:
         return {leaf.name: leaf.kind for leaf in run(self._spec).leaves}
 
 
+def comparison(spec: ReplaySpec, pinned: ReplaySpec) -> Compared:
+    """What differs between the graphs of two recordings."""
+    return _comparisons.get((spec, pinned), lambda: compare_graphs(run(pinned).graph, run(spec).graph))
+
+
+_comparisons: Kept[Compared] = Kept(KEPT_NODES, lambda found: len(found.marks) + len(found.a.nodes))
 _drawables: Kept[Drawable] = Kept(KEPT_NODES, lambda drawable: drawable.nodes)
 _tracks: Kept[ReplayTrack] = Kept(KEPT_NODES, lambda track: len(track.columns["step_place"].data) // 4)
 _pictures: Kept[tuple[Scene, bytes]] = Kept(KEPT_BYTES, lambda picture: len(picture[1]))
@@ -75,19 +86,23 @@ def track_of(spec: ReplaySpec) -> ReplayTrack:
     return _tracks.get(spec, lambda: replay_track(run(spec)))
 
 
-def drawable(spec: ReplaySpec, view: GraphView) -> Drawable:
+def drawable(spec: ReplaySpec, pinned: ReplaySpec | None, view: GraphView) -> Drawable:
     """The recorded graph of `spec` with boxes, addresses, tree and words, folded as `view` folds."""
-    folding = GraphView(maximum_boxes=view.maximum_boxes)
-    key: Any = (spec, folding)
-    return _drawables.get(key, lambda: Drawable(spec, folding))
+    folding = GraphView(maximum_boxes=view.maximum_boxes, show_removed=view.show_removed)
+    key: Any = (spec, pinned, folding)
+    return _drawables.get(key, lambda: Drawable(spec, pinned, folding))
 
 
 def picture(
-    spec: ReplaySpec, view: GraphView, selected: str = "", start: tuple[int, int] = (-1, 0)
+    spec: ReplaySpec,
+    pinned: ReplaySpec | None,
+    view: GraphView,
+    selected: str = "",
+    start: tuple[int, int] = (-1, 0),
 ) -> tuple[Scene, bytes]:
     """The scene of a recording and the same encoded for the canvas.
 
     `start` is the step to show first (-1: the last one) and how often one was asked for.
     """
-    key: Any = (spec, view, selected, start)
-    return _pictures.get(key, lambda: drawable(spec, view).draw(view, selected, start))
+    key: Any = (spec, pinned, view, selected, start)
+    return _pictures.get(key, lambda: drawable(spec, pinned, view).draw(view, selected, start))

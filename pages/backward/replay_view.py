@@ -7,6 +7,7 @@ from typing import get_args
 import streamlit as st
 
 from engine.figures.view import Direction, GraphView
+from pages.shared.bound import bind, none_but
 from pages.shared.detail import CEILING, DETAIL, READABLE
 from pages.shared.link import forget_opened_groups, inside_group, look_inside, opened_groups
 
@@ -25,14 +26,17 @@ def current_view() -> GraphView:
         maximum_boxes=DETAIL[detail],
         ceiling_boxes=max(CEILING, 5 * DETAIL[detail] // 4),
         legible_in=READABLE_AREA if detail in READABLE else None,
+        show_removed=bool(st.session_state.get("ghosts", True)),
     )
 
 
-def draw_options() -> None:
+def draw_options(*, comparing: bool) -> None:
     """The controls, and ways back from what was opened by hand."""
     with st.popover("View", icon=":material/tune:"):
         _draw_choice("Direction", "replay.direction", get_args(Direction), "backward")
         _draw_choice("Detail", "replay.detail", tuple(DETAIL), "balanced")
+        if comparing:
+            st.toggle("Draw removed nodes as ghosts", True, **bind("ghosts"))
     if inside_group():
         st.button("Whole graph", icon=":material/zoom_out_map:", on_click=look_inside, args=("",), type="tertiary")
     if opened_groups() is not None:
@@ -45,8 +49,6 @@ def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str) -
         options,
         default=default,
         required=True,
-        key=key,
         on_change=forget_opened_groups,
-        bind="query-params",
-        persist_state="session",
+        **bind(key, why=none_but(options)),
     )

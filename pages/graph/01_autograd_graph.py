@@ -17,6 +17,7 @@ from pages.graph.pictures import comparison
 from pages.graph.table_view import draw_leaf_table, draw_modules, draw_node_table
 from pages.graph.view_options import draw_options
 from pages.graph.what_torch_said import draw_error, draw_warnings
+from pages.shared.bound import bind, none_but
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute_beside, compute_early, draw_rest
 from pages.shared.key_numbers import draw_key_numbers
@@ -47,10 +48,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="view-row"):
         format_func=VIEWS.__getitem__,
         default="interactive",
         required=True,
-        key="view",
         label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
+        **bind("view", named=VIEWS.__getitem__, why=none_but(VIEWS.values())),
     )
     if view == "interactive":
         draw_options(comparing=compared is not None)

@@ -6,14 +6,15 @@ import streamlit as st
 
 from engine.graph.spec import ClassicSpec
 from engine.models.spec import ModelSpec
+from pages.shared.bound import bind
 from pages.shared.jobs import compute
 
 
 def draw_classic(model: ModelSpec) -> None:
     """torchviz.make_dot of the same model, with the cautions that belong to it."""
     with st.container(horizontal=True):
-        attributes = st.toggle("show_attrs", key="show_attrs", bind="query-params", persist_state="session")
-        saved = st.toggle("show_saved", key="show_saved", bind="query-params", persist_state="session")
+        attributes = st.toggle("show_attrs", **bind("show_attrs"))
+        saved = st.toggle("show_saved", **bind("show_saved"))
     classic = compute(ClassicSpec(model=model, show_attrs=attributes, show_saved=saved), slot="classic")
     if classic.cautions:
         st.caption("  \n".join(f":material/warning: {caution}" for caution in classic.cautions))

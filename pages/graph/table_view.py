@@ -16,6 +16,7 @@ from engine.figures.saved_by_module import draw_saved_by_module
 from engine.figures.units import format_shape, format_significant
 from engine.graph.columns import Coded, Integers, integers
 from engine.graph.spec import Graph, GraphSpec, Leaf, TensorMetadata, Traced
+from pages.shared.bound import bind
 from pages.shared.theme import shown_theme
 
 T = TypeVar("T")
@@ -72,9 +73,7 @@ def draw_node_table(spec: GraphSpec) -> None:
     """The table with a filter; a click on a header sorts. Of a long one the first rows are sent, the CSV has all."""
     every = _node_table(spec)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input(
-            "Filter", key="table.filter", placeholder="operation, module or leaf", bind="query-params", width=320
-        )
+        text = st.text_input("Filter", placeholder="operation, module or leaf", width=320, **bind("table.filter"))
         kinds = st.multiselect("Kind", sorted(every["kind"].unique()), key="table.kind", width=320)
         table = filter_table(every, text or "", kinds)
         st.download_button(

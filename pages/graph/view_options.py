@@ -7,6 +7,7 @@ from typing import get_args
 import streamlit as st
 
 from engine.figures.view import ColourBy, Direction, GraphView
+from pages.shared.bound import bind, none_but
 from pages.shared.detail import CEILING, DETAIL, READABLE, READABLE_AREA
 from pages.shared.link import forget_opened_groups, inside_group, look_inside, opened_groups
 
@@ -35,9 +36,9 @@ def draw_options(comparing: bool) -> None:
         _draw_choice("Colour", "colour", get_args(ColourBy))
         _draw_choice("Direction", "direction", get_args(Direction))
         _draw_choice("Detail", "detail", tuple(DETAIL), default="balanced")
-        st.toggle("Draw views and transposes", key="views", bind="query-params", persist_state="session")
+        st.toggle("Draw views and transposes", **bind("views"))
         if comparing:
-            st.toggle("Draw removed nodes as ghosts", True, key="ghosts", bind="query-params", persist_state="session")
+            st.toggle("Draw removed nodes as ghosts", True, **bind("ghosts"))
     if inside_group():
         st.button("Whole graph", icon=":material/zoom_out_map:", on_click=look_inside, args=("",), type="tertiary")
     if opened_groups() is not None:
@@ -50,8 +51,6 @@ def _draw_choice(label: str, key: str, options: tuple[str, ...], default: str | 
         options,
         default=default or options[0],
         required=True,
-        key=key,
         on_change=forget_opened_groups if key == "detail" else None,
-        bind="query-params",
-        persist_state="session",
+        **bind(key, why=none_but(options)),
     )

@@ -14,6 +14,7 @@ from engine.figures.units import format_bytes
 from engine.models.shape import block_count, has_dropout
 from engine.models.spec import ModelSpec
 from pages.memory.checkpointing_menu import chosen_policies, draw_menu, draw_own
+from pages.shared.bound import bind, none_but
 from pages.shared.choice import draw_choice
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.model_controls import current_model
@@ -73,17 +74,13 @@ def draw_controls(section: str) -> None:
 def draw_across(label: str, key: str) -> None:
     """Held or peak."""
     options = list(ACROSS_OPTIONS)
-    st.segmented_control(
-        label, options, default=options[0], required=True, key=key, bind="query-params", persist_state="session"
-    )
+    st.segmented_control(label, options, default=options[0], required=True, **bind(key, why=none_but(options)))
 
 
 def draw_up() -> None:
     """What a policy costs: time, or what is run again."""
     options = list(UP_OPTIONS)
-    st.segmented_control(
-        "up", options, default=options[0], required=True, key=UP, bind="query-params", persist_state="session"
-    )
+    st.segmented_control("up", options, default=options[0], required=True, **bind(UP, why=none_but(options)))
 
 
 def across(key: str = ACROSS) -> Across:

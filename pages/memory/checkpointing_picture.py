@@ -18,6 +18,7 @@ from engine.figures.checkpointing_points import (
 )
 from pages.memory.checkpointing_controls import SHOWN, across, draw_across, draw_up, up
 from pages.memory.checkpointing_results import Known
+from pages.shared.bound import bind, none_but
 from pages.shared.theme import shown_theme
 
 CHART = "policies.chart"
@@ -54,10 +55,8 @@ def draw_chooser(policies: tuple[Policy, ...], blocks: int) -> Policy:
         "Look at",
         labels,
         index=min(1, len(labels) - 1),
-        key=SHOWN,
-        bind="query-params",
-        persist_state="session",
         help="Or click a mark in the picture",
+        **bind(SHOWN, why=none_but(labels)),
     )
     return chosen_policy(policies, blocks)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.bound import bind, none_but
+
 WAITING = "choices-waiting"
 """Key -> value that a question set and whose row has not been drawn since."""
 
@@ -30,9 +32,7 @@ def draw_choice(label: str, options: Sequence[str], key: str) -> str:
         options,
         default=options[0],
         required=True,
-        key=key,
         label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
+        **bind(key, why=none_but(options)),
     )
     return str(chosen or options[0])

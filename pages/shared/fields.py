@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 import streamlit as st
 
 from engine.runner.contract import FieldRange, field_ranges
+from pages.shared.bound import bind, none_but, within
 from pages.shared.device_control import draw_device
 
 # number_input says nothing of a range of a million; a slider is only used where each step can be hit
@@ -23,7 +25,8 @@ def draw_field(kind: type[msgspec.Struct], name: str, key: str, *, label: str | 
     """The widget of a field of `kind`; with `reason` it is disabled and says so. Read it with `field_value`."""
     default = field_default(kind, name)
     allowed = field_ranges(kind).get(name, FieldRange())
-    common = common_arguments(key, reason or allowed.description)
+    why = _why_not(default, allowed)
+    common = common_arguments(key, reason or allowed.description, why=why, left_out=reason, default=default)
     common["disabled"] = bool(reason)
     label = label or name.replace("_", " ")
     if name == "device":
@@ -36,9 +39,17 @@ def draw_field(kind: type[msgspec.Struct], name: str, key: str, *, label: str | 
         _draw_number(label, default, allowed, common)
 
 
-def common_arguments(key: str, help_text: str) -> dict[str, Any]:
-    """What every widget gets that is kept in the link and over page switches."""
-    return {"key": key, "bind": "query-params", "persist_state": "session", "help": help_text or None}
+def common_arguments(key: str, help_text: str, **answers: Any) -> dict[str, Any]:
+    """What every widget gets that is kept in the link and over page switches; `answers` as for `bind`."""
+    return {"help": help_text or None, **bind(key, **answers)}
+
+
+def _why_not(default: Any, allowed: FieldRange) -> Callable[[str], str]:
+    if allowed.choices:
+        return none_but(allowed.choices)
+    if isinstance(default, bool):
+        return none_but(("true", "false"))
+    return within(allowed.low, allowed.high, whole=isinstance(default, int))
 
 
 def field_default(kind: type[msgspec.Struct], name: str) -> Any:

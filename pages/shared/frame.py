@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Spec
 from engine.script import script_for
+from pages.shared.bound import bind
 from pages.shared.downloads import Download
 from pages.shared.model_controls import current_model
 from pages.shared.pin import draw_differing, draw_pin
@@ -53,7 +54,7 @@ def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset], *, pinned: str = "A
         with st.popover("Code", icon=":material/code:", help="Plain PyTorch that prints what this page shows"):
             st.code(script_for(spec), language="python", height=420)
         exports = st.empty()
-        st.toggle("Present", key="present", bind="query-params", persist_state="session", help="Larger, with steps")
+        st.toggle("Present", help="Larger, with steps", **bind("present"))
     if st.session_state.get("present"):
         st.html(PRESENTER_STYLE)
     draw_preset(presets)

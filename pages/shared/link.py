@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.bound import read_parameter
+
 OPENED = "opened"
 """Addresses of the open groups of a picture; absent means as many as fit."""
 INSIDE = "inside"
@@ -24,6 +26,7 @@ def link_text(value: Any) -> str | list[str]:
 
 def opened_groups() -> tuple[str, ...] | None:
     """Groups opened by hand, None when the picture opens what fits."""
+    read_parameter(OPENED)
     opened = st.query_params.get_all(OPENED)
     return tuple(opened) if opened else None
 
@@ -47,7 +50,7 @@ def forget_model() -> None:
 
 def inside_group() -> str:
     """Address of the group whose inside alone is drawn, "" for the whole graph."""
-    return st.query_params.get(INSIDE, "")
+    return read_parameter(INSIDE)
 
 
 def look_inside(address: str) -> None:
@@ -99,7 +102,7 @@ def told_of_node() -> str:
 
 def arriving_node() -> tuple[str, bool]:
     """The node that an opened link asks for, and whether this is the first run that sees it."""
-    linked = st.query_params.get(NODE, "")
+    linked = read_parameter(NODE)
     is_new = linked != selected_node()
     if is_new:  # the page itself notes what it selects
         st.session_state[_SELECTED] = st.session_state[_ARRIVED] = linked

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.models.applicability import architecture_reasons, settle
 from engine.models.shape import parameter_groups
 from engine.models.spec import EXPRESSIONS, AnyArchitecture, Architecture, Expression, ModelSpec
+from pages.shared.bound import bind, none_but
 from pages.shared.fields import common_arguments, draw_field, field_default, field_value
 from pages.shared.link import forget_model, link_text
 
@@ -43,10 +44,8 @@ def draw_model_controls() -> None:
         "Model",
         list(ARCHITECTURES),
         format_func=lambda name: TITLES[name],
-        key="model",
         on_change=forget_model,
-        bind="query-params",
-        persist_state="session",
+        **bind("model", named=TITLES.__getitem__, why=none_but(TITLES.values())),
     )
     kind = ARCHITECTURES[tag or "mlp"]
     if kind.__doc__:

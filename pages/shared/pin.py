@@ -13,6 +13,7 @@ import streamlit as st
 
 from engine.figures.spec_differences import spec_differences
 from engine.runner.contract import Spec
+from pages.shared.bound import read_parameter
 
 S = TypeVar("S", bound=Spec[Any])
 
@@ -60,7 +61,7 @@ def _named(text: str) -> tuple[str, msgspec.Raw] | None:
 
 def pinned_spec(kind: type[S]) -> S | None:
     """The spec pinned as A on this page, if there is one of this kind."""
-    text = st.query_params.get(PARAMETER)
+    text = read_parameter(PARAMETER)
     return decode_spec(text, kind) if text else None
 
 
@@ -118,7 +119,7 @@ def code_text(text: str) -> str:
 
 def _kept(kind: type[Spec[Any]]) -> str | None:
     """A of this kind: the link's, else the one last pinned in this window, which then stands in the link again."""
-    text = st.query_params.get(PARAMETER)
+    text = read_parameter(PARAMETER)
     if text and decode_spec(text, kind) is not None:
         _pins()[kind.__name__] = text
         return text

@@ -12,9 +12,11 @@ from streamlit.errors import StreamlitAPIException
 
 from engine.models.spec import ModelSpec
 from engine.runner.contract import Spec
+from pages.shared.bound import bind
 from pages.shared.choice import let_wait
 from pages.shared.link import forget_model, link_text
 from pages.shared.model_controls import current_model, link_values, widget_values
+from pages.shared.opened_link import asked_of_link, expect_unused
 from pages.shared.pin import PARAMETER, encode_spec, pin_as_a, pinned_spec, unpin_text
 
 CHOSEN = "question"
@@ -23,6 +25,8 @@ ASKED = "question-asked"
 """Its text: the number means another question on another page."""
 SHOWN = "question-shown"
 """The question whose answer the presenter has uncovered."""
+BESIDE_A_QUESTION = ("present", "embed", "embed_options")
+"""Parameters of a link that set nothing a question sets."""
 PINNED = "pinned-by-question"
 """The A that the chosen question pinned, as text for a link."""
 
@@ -73,6 +77,51 @@ def apply_preset(preset: Preset, number: int) -> None:
     st.session_state[ASKED] = preset.question
 
 
+def ask_by_link(presets: Sequence[Preset]) -> None:
+    """A link that someone typed has a question and no settings: it gets the question's. Call it before any widget.
+
+    The beginning of a question is enough, in any case, where only one of the page begins so.
+    """
+    asked = asked_of_link()
+    texts = asked.get(CHOSEN, [])
+    number = question_number(presets, texts[0]) if len(texts) == 1 else None
+    if number is None:
+        return
+    if asked.keys() - {CHOSEN, *BESIDE_A_QUESTION}:
+        expect_unused(presets[number].link_values())
+    else:
+        asked[CHOSEN] = [presets[number].question]
+        apply_preset(presets[number], number)
+
+
+def question_number(presets: Sequence[Preset], text: str) -> int | None:
+    """The one question that begins with `text`, as people type it; None where none or several do."""
+    begun = _begun(presets, text)
+    exact = [number for number in begun if _typed(presets[number].question) == _typed(text)]
+    found = exact or begun
+    return found[0] if len(found) == 1 else None
+
+
+def _begun(presets: Sequence[Preset], text: str) -> list[int]:
+    """Numbers of the questions that begin with `text`, as people type it."""
+    return [number for number, preset in enumerate(presets) if _typed(preset.question).startswith(_typed(text))]
+
+
+def _why_none(presets: Sequence[Preset], text: str) -> str:
+    match len(_begun(presets, text)):
+        case 0:
+            return "no question of this page begins so"
+        case 1:
+            return "beside other settings a question is named in full"
+        case several:
+            return f"{several} questions of this page begin so"
+
+
+def _typed(question: str) -> str:
+    """Letters and figures only, in one case."""
+    return "".join(letter for letter in question.casefold() if letter.isalnum())
+
+
 def _pin_for(preset: Preset) -> None:
     """Pin the question's A; let go of one that another question pinned, but not of the reader's own."""
     before = st.session_state.pop(PINNED, None)
@@ -98,13 +147,12 @@ def choose_preset(presets: Sequence[Preset]) -> None:
         range(len(presets)),
         index=None,
         format_func=lambda number: presets[number].question,
-        key=CHOSEN,
         placeholder="Start from a question …",
         label_visibility="collapsed",
         on_change=_apply_chosen,
         args=(tuple(presets),),
-        bind="query-params",
-        persist_state="page",
+        **bind(CHOSEN, named=lambda number: presets[number].question, why=lambda text: _why_none(presets, text))
+        | {"persist_state": "page"},
     )
 
 

@@ -16,6 +16,7 @@ from engine.figures.cells import CellScene, encode_cells
 from engine.figures.einsum_cells import einsum_scene, is_cut
 from engine.figures.einsum_indices import ROLES, equation_html, index_rows
 from engine.figures.units import format_bytes, format_count, format_shape, format_significant
+from pages.shared.bound import bind
 from pages.shared.cells_component import show_cells
 from pages.shared.key_numbers import draw_key_numbers
 from pages.shared.theme import shown_theme
@@ -101,7 +102,7 @@ def _draw_loops(spec: EinsumSpec, equation: Equation, outcome: Einsum) -> None:
 def _draw_operators(spec: EinsumSpec, equation: Equation, outcome: Einsum) -> None:
     views = sum(call.is_view for call in outcome.dispatched)
     st.markdown(f"{len(outcome.dispatched)} ATen operators, {views} of them views that compute and copy nothing.")
-    show_views = st.toggle("Show views", key="einsum.views", bind="query-params", persist_state="session")
+    show_views = st.toggle("Show views", **bind("einsum.views"))
     st.dataframe(operator_table(outcome, show_views), hide_index=True, width="stretch")
 
 

@@ -19,6 +19,7 @@ from engine.sparse.spec import (
     SupportSpec,
     WeightsSpec,
 )
+from pages.shared.bound import bind, none_but
 from pages.shared.fields import common_arguments, draw_field, draw_ints, field_value, ints_value
 
 SECTION, LAYOUT, ENTRIES = "sparse.section", "sparse.layout", "sparse.entries"
@@ -55,10 +56,8 @@ def draw_sections() -> None:
         SECTIONS,
         default=SECTIONS[0],
         required=True,
-        key=SECTION,
-        bind="query-params",
-        persist_state="session",
         label_visibility="collapsed",
+        **bind(SECTION, why=none_but(SECTIONS)),
     )
     if current_section() == "Layout":
         _draw_layout_choice(LAYOUT_CHOICES)
@@ -90,10 +89,8 @@ def _draw_layout_choice(choices: tuple[str, ...]) -> None:
         choices,
         default="CSR",
         required=True,
-        key=LAYOUT,
-        bind="query-params",
-        persist_state="session",
         label_visibility="collapsed",
+        **bind(LAYOUT, why=none_but(choices)),
     )
 
 

@@ -13,6 +13,7 @@ from engine.figures.cells import encode_cells
 from engine.figures.sparse_strips import violation_scene
 from engine.sparse.results import Invariants, Unchecked, Violation
 from engine.sparse.spec import InvariantsSpec, UncheckedSpec
+from pages.shared.bound import bind
 from pages.shared.cells_component import show_cells
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
@@ -132,10 +133,8 @@ def _draw_all(spec: InvariantsSpec, found: Invariants) -> None:
     st.markdown(f"**Every invariant of {spec.layout.upper()}**")
     try_all = st.toggle(
         "Also try each without the check",
-        key=TRY_ALL,
-        bind="query-params",
-        persist_state="session",
         help="Each in a worker process of its own: some end by a memory fault",
+        **bind(TRY_ALL),
     )
     table = checked_table(found)
     if try_all:

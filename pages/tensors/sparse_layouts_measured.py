@@ -15,6 +15,7 @@ from engine.runner.contract import field_ranges
 from engine.sparse.formula import bytes_formula
 from engine.sparse.results import BreakEven, MatmulTiming, WeightCurve, Weights
 from engine.sparse.spec import MatmulTimingSpec, WeightsSpec
+from pages.shared.bound import bind
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute, compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
@@ -51,10 +52,8 @@ def draw_bytes(spec: WeightsSpec, exports: DeltaGenerator) -> None:
 def _draw_every_dtype(spec: WeightsSpec) -> None:
     asked = st.toggle(
         "The same for every dtype",
-        key="sparse.every_dtype",
-        bind="query-params",
-        persist_state="session",
         help="Weighs and bisects once more for each dtype and index dtype",
+        **bind("sparse.every_dtype"),
     )
     if not asked:
         return

@@ -13,6 +13,7 @@ from engine.figures.palette import meaning
 from engine.figures.sparse_support import MEANINGS, SYMBOLS, draw_support, outcome_words
 from engine.sparse.results import Support, Supports
 from engine.sparse.spec import SupportSpec
+from pages.shared.bound import bind, none_but
 from pages.shared.frame import draw_exports
 from pages.shared.jobs import compute_beside
 from pages.shared.key_numbers import KeyNumber, draw_key_numbers
@@ -90,7 +91,7 @@ def counts_table(supports: list[Support]) -> pd.DataFrame:
 
 def _choose_topic(support: Support) -> str:
     topics = tuple(dict.fromkeys(probe.topic for probe in support.probes))
-    return st.selectbox("Show", (EVERY, *topics), key=TOPIC, bind="query-params", persist_state="session")
+    return str(st.selectbox("Show", (EVERY, *topics), **bind(TOPIC, why=none_but((EVERY, *topics)))))
 
 
 def _of_topic(support: Support, topic: str) -> Support:
@@ -100,7 +101,7 @@ def _of_topic(support: Support, topic: str) -> Support:
 
 def _draw_one(supports: list[Support]) -> None:
     names = [probe.operation for probe in supports[0].probes]
-    chosen = st.selectbox("Operation", names, key=OPERATION, bind="query-params", persist_state="session")
+    chosen = st.selectbox("Operation", names, **bind(OPERATION, why=none_but(names)))
     found = [next(probe for probe in support.probes if probe.operation == chosen) for support in supports]
     names = [support.layout.upper() for support in supports]
     words = [f"{SYMBOLS[probe.outcome]} {outcome_words(probe)}" for probe in found]

@@ -10,6 +10,7 @@ from engine.figures.timing_chart import ratio_chart
 from engine.figures.units import format_bytes, format_significant, format_time
 from engine.storage.spec import Cost, CostSpec, LayoutSpec, LayoutTrace
 from engine.timing.spec import Comparison
+from pages.shared.bound import bind
 from pages.shared.fields import draw_field, field_value
 from pages.shared.jobs import compute
 from pages.shared.pytorch_words import draw_said
@@ -28,10 +29,8 @@ def draw_cost(spec: LayoutSpec, trace: LayoutTrace) -> None:
             draw_field(CostSpec, name, f"storage.cost.{name}", label=name)
         st.toggle(
             "Measure",
-            key=MEASURE,
-            bind="query-params",
-            persist_state="session",
             help="Interleaved rounds of the view, its contiguous copy and .contiguous() itself; a few seconds",
+            **bind(MEASURE),
         )
     end = trace.layouts[-1] if trace.layouts else None
     if end is not None and end.view_bytes < SMALL_BYTES:

@@ -10,6 +10,7 @@ from engine import run
 from engine.figures.cells import CellScene, encode_cells
 from engine.figures.storage_cells import storage_scene
 from engine.storage.spec import LayoutSpec, LayoutTrace
+from pages.shared.bound import bind, none_but
 from pages.shared.cells_component import show_cells
 
 SHOWN = "storage.shown"
@@ -24,10 +25,8 @@ def draw_shown() -> None:
         CHOICES,
         default="start and end",
         required=True,
-        key=SHOWN,
         label_visibility="collapsed",
-        bind="query-params",
-        persist_state="session",
+        **bind(SHOWN, why=none_but(CHOICES)),
     )
 
 
