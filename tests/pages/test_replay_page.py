@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from engine import run
 from engine.figures.replay_rows import step_rows
 from engine.figures.replay_words import shape_words
+from engine.figures.view import GraphView
+from engine.models.architecture import Mlp
 from engine.models.spec import Expression, ModelSpec
 from engine.replay.spec import ReplaySpec
 from pages.backward.replay_controls import call_words
 from pages.backward.replay_details import gradient_table
+from pages.backward.replay_pictures import comparison, picture
 from pages.backward.replay_tables import step_table
 from pages.shared.model_controls import TITLES
 from tests.app.pages_under_test import PAGE_FILES, errors, open_page, run_to_the_end
@@ -88,3 +93,16 @@ def test_a_hook_at_a_name_that_is_not_there_is_refused_in_words(name, words):
     app = open_page(PAGE, **{"hook.kind": "scale", "hook.at": name})
     assert errors(app) == []
     assert words in "\n".join(element.value for element in app.text)
+
+
+def test_what_changed_against_a_is_marked_in_the_picture():
+    spec, pinned = (ReplaySpec(model=ModelSpec(architecture=Mlp(residual=residual))) for residual in (True, False))
+    alone, beside = picture(spec, None, GraphView())[0], picture(spec, pinned, GraphView())[0]
+    names = {one: Counter(node.name for node in run(one).graph.nodes) for one in (spec, pinned)}
+    added, removed = names[spec] - names[pinned], names[pinned] - names[spec]
+    compared = comparison(spec, pinned)
+    assert Counter(compared.b.nodes[at].name for at in compared.ids("added")) == added
+    assert Counter(compared.a.nodes[at].name for at in compared.ghosts) == removed
+    assert added
+    assert {box.mark for box in alone.boxes} <= {""}
+    assert "added" in {box.mark for box in beside.boxes}
