@@ -56,6 +56,12 @@ def gap_chart(value: Value, exact: Fraction | None, theme: Theme) -> go.Figure:
     return styled(figure, HEIGHT, theme, showlegend=False, margin={"l": 8, "r": 8, "t": 12, "b": 36})
 
 
+def gap_ends(gap: tuple[Fraction, Fraction]) -> list[str]:
+    """Both numbers of a gap in five digits; the second as a difference where they read the same."""
+    ends = [format_significant(float(end), 5) for end in gap]
+    return ends if ends[0] != ends[1] else [ends[0], f"+ {float(gap[1] - gap[0]):.2g}"]
+
+
 def _add_note(figure: go.Figure, stored: Stored, theme: Theme) -> None:
     figure.add_scatter(
         x=[0.5], y=[stored.dtype], mode="text", text=[f"{value_text(stored.value)}: in no gap"],
@@ -67,9 +73,7 @@ def _add_gap(
     figure: go.Figure, stored: Stored, gap: tuple[Fraction, Fraction], at: tuple[float, int], theme: Theme
 ) -> None:
     place, here = at
-    ends = [format_significant(float(end), 5) for end in gap]
-    if ends[0] == ends[1]:
-        ends[1] = f"+ {float(gap[1] - gap[0]):.2g}"
+    ends = gap_ends(gap)
     words = [value_text(float(end)) + " (stored)" * (here == side) for side, end in enumerate(gap)]
     figure.add_scatter(
         x=[0, 1], y=[stored.dtype] * 2, mode="lines+markers+text", line={"color": LINE[theme], "width": 2},
@@ -98,9 +102,7 @@ def _add_gap(
 def ranges_chart(value: Value, limits: Sequence[Limit], theme: Theme) -> go.Figure:
     """What each format holds, on one axis of powers of two, with the magnitude of the value."""
     figure = go.Figure()
-    magnitude = abs(value.value)
-    mark = math.log2(magnitude) if magnitude and math.isfinite(magnitude) else None
-    low, high = min(LOW, math.floor(mark or 0) - 20), max(HIGH, math.ceil(mark or 0) + 20)
+    mark, low, high = powers_of(value)
     for limit in reversed(limits):
         _add_range(figure, BY_NAME[limit.dtype], (low, high), theme)
     if mark is not None:
@@ -118,6 +120,13 @@ def ranges_chart(value: Value, limits: Sequence[Limit], theme: Theme) -> go.Figu
     figure.update_yaxes(showgrid=False, automargin=True)
     legend = {"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0}
     return styled(figure, HEIGHT, theme, barmode="overlay", margin={"l": 8, "r": 8, "t": 28, "b": 60}, legend=legend)
+
+
+def powers_of(value: Value) -> tuple[float | None, int, int]:
+    """(log2 of the magnitude, None for 0, inf and nan; the two powers of two between which the axis reaches)."""
+    magnitude = abs(value.value)
+    mark = math.log2(magnitude) if magnitude and math.isfinite(magnitude) else None
+    return mark, min(LOW, math.floor(mark or 0) - 20), max(HIGH, math.ceil(mark or 0) + 20)
 
 
 def range_ends(layout: Format) -> tuple[float, float, float]:

@@ -67,7 +67,7 @@ def flow_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
                 "target": [len(left) + right.index(band[1]) for band in drawn],
                 "value": [band[3] for band in drawn],
                 "color": [_faint(quiet if b[1] == ALIVE else freed, 0.55 if chosen in b[:2] else 0.22) for b in drawn],
-                "customdata": [_words(band) for band in drawn],
+                "customdata": [band_words(band) for band in drawn],
                 "hovertemplate": "%{customdata}<extra></extra>",
             },
             textfont={"color": TEXT[theme], "size": 12},
@@ -76,7 +76,8 @@ def flow_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     return styled(figure, HEIGHT, theme, margin={"l": 8, "r": 8, "t": 16, "b": 16})
 
 
-def _words(band: Band) -> str:
+def band_words(band: Band) -> str:
+    """A band in a sentence."""
     start, target, blocks, size = band
     fate = target if target == ALIVE else f"freed by {target}"
     return safe(f"allocated by {start}, {fate}: {format_exact_bytes(size)} in {blocks} blocks")

@@ -17,10 +17,12 @@ from engine.figures.units import format_time
 from engine.profiler.columns import Phase
 from engine.profiler.spec import Operation, Profiled
 
-MOST_BOXES = 800
-MOST_TEXTS = 40
+MOST_BOXES = 500
+MOST_TEXTS = 24
 """Boxes with a name in them, the longest: the browser measures each text anew at every zoom."""
 DEEPEST = 24
+STRETCHES = 300
+"""Parts of the whole time: shorter gaps between operations left out do not show."""
 MOST_LINKS = 12
 SELF_BARS = 12
 ROW_PIXELS = 26
@@ -46,12 +48,37 @@ def boxes(profiled: Profiled) -> list[int]:
     return sorted(longest.tolist())
 
 
+def stretches(profiled: Profiled, shown: list[int]) -> list[tuple[int, int, Phase, int]]:
+    """(start, end, phase, how many) where outermost operations ran that are too short to be drawn, in nanoseconds.
+
+    Without these, time that many short operations took would look like time in which nothing ran.
+    """
+    operations = profiled.operations
+    inside = np.array([not is_around(row) for row in profiled.rows], dtype=bool)[operations.rows]
+    if not shown:
+        return []
+    inside &= operations.depths == operations.depths[shown].min()
+    inside[shown] = False
+    starts, ends = operations.starts_ns, operations.starts_ns + operations.durations_ns
+    whole, found = int(ends[shown].max() - starts[shown].min()), list[tuple[int, int, Phase, int]]()
+    for place in np.flatnonzero(inside).tolist():
+        start, end, phase = int(starts[place]), int(ends[place]), operations.phases[place]
+        if found and found[-1][2] == phase and start - found[-1][1] <= whole // STRETCHES:
+            found[-1] = found[-1][0], max(end, found[-1][1]), phase, found[-1][3] + 1
+        else:
+            found.append((start, end, phase, 1))
+    return found
+
+
 def left_out_words(profiled: Profiled) -> str:
     """What the picture leaves out, "" where it shows everything."""
     shown, there = len(boxes(profiled)), len(profiled.operations)
     if shown == there:
         return ""
-    return f"The {shown} longest of {there} operations are drawn; the Chrome trace of the exports holds all of them."
+    return (
+        f"The {shown} longest of {there} operations are drawn, faint where only shorter ones ran; the Chrome trace of "
+        "the exports holds all of them."
+    )
 
 
 def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None = None) -> go.Figure:
@@ -59,6 +86,7 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     operations, shown = profiled.operations, boxes(profiled)
     names, figure = labels_of(profiled.rows), go.Figure()
     begin = int(operations.starts_ns[shown].min()) if shown else 0
+    _add_stretches(figure, profiled, shown, theme)
     named = set(sorted(shown, key=lambda place: -int(operations.durations_ns[place]))[:MOST_TEXTS])
     for phase, key in COLOURS.items():
         chosen = [place for place in shown if operations.phases[place] == phase]
@@ -92,6 +120,31 @@ def time_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
     )
     look = {"uniformtext": {"mode": "hide", "minsize": 10}, "barmode": "overlay", "dragmode": "zoom"}
     return styled(figure, 96 + ROW_PIXELS * max(depth - top, 4), theme, **look)
+
+
+def _add_stretches(figure: go.Figure, profiled: Profiled, shown: list[int], theme: Theme) -> None:
+    found = stretches(profiled, shown)
+    if not found:
+        return
+    operations = profiled.operations
+    begin, top = int(operations.starts_ns[shown].min()), int(operations.depths[shown].min())
+    figure.add_bar(
+        y=[top] * len(found),
+        base=[(start - begin) * NANOSECOND for start, *_ in found],
+        x=[max(end - start, 1) * NANOSECOND for start, end, *_ in found],
+        orientation="h",
+        width=0.92,
+        opacity=0.3,
+        showlegend=False,
+        marker={"color": [_accent(phase, theme) for _, _, phase, _ in found], "line": {"width": 0}},
+        customdata=[_stretch_words(one) for one in found],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _stretch_words(stretch: tuple[int, int, Phase, int]) -> str:
+    start, end, phase, many = stretch
+    return f"{many} shorter operations and what they called: {phase}, {format_time((end - start) * NANOSECOND)}"
 
 
 def _outlines(are_selected: list[bool], theme: Theme) -> dict[str, list[Any]]:
@@ -199,6 +252,13 @@ def time_svg(profiled: Profiled, theme: Theme = "light") -> str:
     scale = (WIDTH - 40) / max(end - begin, 1)
     depth = int(operations.depths[shown].max()) + 1 if shown else 1
     body = [svg_text(20, 30, "Operations over time", TEXT[theme], 17, weight=700), *_legend(theme)]
+    for one in stretches(profiled, shown):
+        x, width = 20 + (one[0] - begin) * scale, max((one[1] - one[0]) * scale, 0.4)
+        y = 70 + ROW_PIXELS * int(operations.depths[shown].min())
+        body.append(
+            f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW_PIXELS - 2}" '
+            f'fill="{_accent(one[2], theme)}" fill-opacity=".3"><title>{_stretch_words(one)}</title></rect>'
+        )
     for place in shown:
         x, width = 20 + (int(operations.starts_ns[place]) - begin) * scale, int(operations.durations_ns[place]) * scale
         y, name = 70 + ROW_PIXELS * int(operations.depths[place]), names[operations.rows[place]]

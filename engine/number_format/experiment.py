@@ -109,25 +109,30 @@ def _outcome(typed: Typed, layout: Format, bits: int) -> Outcome:
 
 def _is_beyond(layout: Format, value: float) -> bool:
     """Whether rounding to nearest goes past the largest number."""
-    return not math.isfinite(value) or nearest(layout, Fraction(value)) is None
+    return _nearest_of(layout, value) is None
 
 
 def _rounding(typed: Typed, layout: Format, bits: int) -> Rounding:
     """Which exact rule gives torch's bits: nearest even of the number as typed, of its float64, or of its float32."""
-    if layout.special(bits) != "finite" or typed.exact is None:
+    is_number = layout.special(bits) == "finite"
+    if typed.exact is None or (not is_number and nearest(layout, typed.exact) is None):
         return "not finite"
-    if layout.value(bits) == typed.exact:
+    if is_number and layout.value(bits) == typed.exact:
         return "exact"
     if nearest(layout, typed.exact) == bits:
         return "nearest even"
-    if not math.isfinite(typed.value) or nearest(layout, Fraction(typed.value)) is None:
+    wanted = bits if is_number else None
+    if is_number and _is_beyond(layout, typed.value):
         return "beyond the largest"
-    if nearest(layout, Fraction(typed.value)) == bits:
+    if _nearest_of(layout, typed.value) == wanted:
         return "by way of float64"
     through = float(torch.tensor(typed.value, dtype=torch.float64).float())
-    if math.isfinite(through) and nearest(layout, Fraction(through)) == bits:
-        return "by way of float32"
-    return "other"
+    return "by way of float32" if _nearest_of(layout, through) == wanted else "other"
+
+
+def _nearest_of(layout: Format, value: float) -> int | None:
+    """Bits of the nearest number; None beyond the largest and for inf."""
+    return nearest(layout, Fraction(value)) if math.isfinite(value) else None
 
 
 def _limit(layout: Format) -> Limit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.figures.csv_text import csv_text
 from engine.figures.lines_svg import Line, lines_svg
 from engine.figures.number_format_bits import bits_svg, value_text
+from engine.figures.number_format_svg import gap_svg, ranges_svg
 from engine.figures.number_format_words import (
     LIMIT_COLUMNS,
     RUN_COLUMNS,
@@ -30,11 +31,23 @@ def format_downloads(spec: NumberFormatSpec, found: Formats) -> tuple[Download, 
     return (
         Download("Bits, light (SVG)", "bits.svg", SVG, lambda: bits_svg(found.values[0], "light")),
         Download("Bits, dark (SVG)", "bits-dark.svg", SVG, lambda: bits_svg(found.values[0], "dark")),
+        *_charts(spec, found),
         Download("Report, offline (HTML)", "number_formats.html", "text/html", lambda: _format_report(spec, found)),
         Download("In every dtype (CSV)", "stored.csv", "text/csv", lambda: csv_text(columns, rows)),
         Download("Limits (CSV)", "limits.csv", "text/csv", lambda: csv_text(LIMIT_COLUMNS, limit_rows(found))),
         Download("Everything read (JSON)", "number_formats.json", "application/json", lambda: as_json(found)),
         *spec_downloads(spec, "number_formats"),
+    )
+
+
+def _charts(spec: NumberFormatSpec, found: Formats) -> tuple[Download, ...]:
+    """The two charts of the first number."""
+    value, exact, limits = found.values[0], spec.typed[0].exact, found.limits
+    return (
+        Download("Between two numbers, light (SVG)", "gaps.svg", SVG, lambda: gap_svg(value, exact, "light")),
+        Download("Between two numbers, dark (SVG)", "gaps-dark.svg", SVG, lambda: gap_svg(value, exact, "dark")),
+        Download("Ranges, light (SVG)", "ranges.svg", SVG, lambda: ranges_svg(value, limits, "light")),
+        Download("Ranges, dark (SVG)", "ranges-dark.svg", SVG, lambda: ranges_svg(value, limits, "dark")),
     )
 
 

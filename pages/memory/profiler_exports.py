@@ -6,6 +6,7 @@ import msgspec
 
 from engine.figures.csv_text import csv_text
 from engine.figures.profiler_memory import memory_svg
+from engine.figures.profiler_svg import flow_svg, self_svg
 from engine.figures.profiler_table import TABLE_COLUMNS, own_bytes, table_csv, table_rows
 from engine.figures.profiler_time import time_svg
 from engine.figures.profiler_words import alive_rows, flow_rows, row_words, sum_words
@@ -33,6 +34,10 @@ def profile_downloads(spec: ProfileSpec, profiled: Profiled) -> tuple[Download, 
         Download("Memory by operation, dark (SVG)", "memory-dark.svg", SVG, lambda: memory_svg(profiled, "dark")),
         Download("Operations over time, light (SVG)", "time.svg", SVG, lambda: time_svg(profiled)),
         Download("Operations over time, dark (SVG)", "time-dark.svg", SVG, lambda: time_svg(profiled, "dark")),
+        Download("Who freed it, light (SVG)", "flows.svg", SVG, lambda: flow_svg(profiled)),
+        Download("Who freed it, dark (SVG)", "flows-dark.svg", SVG, lambda: flow_svg(profiled, "dark")),
+        Download("Self time, light (SVG)", "self-time.svg", SVG, lambda: self_svg(profiled)),
+        Download("Self time, dark (SVG)", "self-time-dark.svg", SVG, lambda: self_svg(profiled, "dark")),
         Download("The table (CSV)", "profile.csv", CSV, lambda: table_csv(profiled)),
         Download("torch's own text (TXT)", "profile.txt", "text/plain", lambda: profiled.whole_table),
         Download("Who freed it (CSV)", "flows.csv", CSV, lambda: csv_text(FLOW_COLUMNS, flow_rows(profiled))),

@@ -96,6 +96,10 @@ def test_two_roundings_on_the_way_from_float64_to_float16():
     found = stored(text, "float16")
     assert (found.bits, found.rounding) == ("0x3c00", "by way of float32")
     assert stored("1+2**-11", "float16").rounding == "nearest even"
+    beyond = stored("65519.99999", "float16")  # float32 makes it 65520, halfway to 2**16: inf, not the nearest 65504
+    assert (beyond.outcome, beyond.rounding) == ("inf", "by way of float32")
+    assert stored("3.4028235677973366e38", "float32").rounding == "by way of float64"
+    assert stored("65520", "float16").rounding == "not finite"
     assert stored("0.5", "float16").rounding == "exact"
 
 

@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 import pytest
 
 from engine import run
+from engine.figures import profiler_time
 from engine.figures.profiler_flow import bands
 from engine.figures.profiler_memory import byte_ticks, log_ticks, memory_chart, memory_svg
 from engine.figures.profiler_rows import SHOWN, default_row, labels_of, memory_bars, node_first
-from engine.figures.profiler_time import MOST_BOXES, boxes, links, time_chart, time_svg
+from engine.figures.profiler_svg import flow_svg, self_svg
+from engine.figures.profiler_time import MOST_BOXES, boxes, links, self_rows, stretches, time_chart, time_svg
 from engine.figures.profiler_words import COLUMNS, called, row_words, sum_words
 from engine.profiler.spec import MEMORY_ROW, Profiled, ProfileSpec, ProfilingCostSpec
 from pages.memory.profiler_controls import current_spec
@@ -78,7 +80,28 @@ def test_pictures_hold_every_byte_and_files_can_be_read():
     assert len(byte_ticks([10**12], [10**12])) < 12
     assert log_ticks(2048, 1024) == [-1024, 0, 1024]
     for download in profile_downloads(ISSUE, found):
-        assert download.content()
+        content = download.content()
+        assert content
+        if download.file_name.endswith(".svg"):
+            ElementTree.fromstring(content)
+    assert flow_svg(found).count("<title>allocated") == len(bands(found))
+    assert self_svg(found).count("<rect") == 1 + len(self_rows(found))
+
+
+def test_where_operations_are_too_short_to_be_drawn_is_no_gap(monkeypatch):
+    found = profiled(ISSUE)
+    assert stretches(found, boxes(found)) == []
+    monkeypatch.setattr(profiler_time, "MOST_BOXES", 3)
+    shown, operations = boxes(found), found.operations
+    left_out = [p for p in range(len(operations)) if operations.depths[p] == 0 and p not in shown]
+    drawn = stretches(found, shown)
+    assert sum(many for *_, many in drawn) == len(left_out) > 0
+    for place in left_out:
+        start, phase = operations.starts_ns[place], operations.phases[place]
+        end = start + operations.durations_ns[place]
+        assert any(one[0] <= start <= end <= one[1] and one[2] == phase for one in drawn)
+    assert any("shorter operations" in str(trace.customdata) for trace in time_chart(found).data)
+    assert "shorter operations" in time_svg(found)
 
 
 @pytest.mark.slow
