@@ -58,7 +58,7 @@ def flow_chart(profiled: Profiled, theme: Theme = "light", selected: int | None 
                 "color": [allocated] * len(left) + [quiet if name == ALIVE else freed for name in right],
                 "customdata": [safe(name) for name in (*left, *right)],
                 "hovertemplate": "%{customdata}<extra></extra>",
-                "pad": 12,
+                "pad": 16,
                 "thickness": 14,
                 "line": {"color": BACKGROUND[theme], "width": 0.5},
             },

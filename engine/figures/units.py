@@ -58,13 +58,6 @@ def format_count(count: int) -> str:
     return f"{count:,}".replace(",", "\u202f").replace("-", MINUS)
 
 
-def format_digits(value: float) -> str:
-    """A number digit by digit: a whole one below 1e12 to the last, others with up to nine significant digits."""
-    if math.isfinite(value) and value.is_integer() and abs(value) < 1e12:
-        return format_count(int(value))
-    return f"{value:.9g}".replace("-", MINUS) if math.isfinite(value) else format_significant(value)
-
-
 def format_shape(shape: Sequence[int] | None) -> str:
     """A tensor shape: (4, 64) -> "4×64", (7,) -> "(7,)", () -> "scalar", None -> "symbolic"."""
     if shape is None:

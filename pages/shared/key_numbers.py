@@ -12,7 +12,6 @@ from engine.figures.units import (
     MINUS,
     format_bytes,
     format_count,
-    format_digits,
     format_exact_bytes,
     format_significant,
     format_time,
@@ -33,13 +32,23 @@ class KeyNumber:
 NARROWEST, NARROWEST_PRESENTED = 128, 144
 """Pixels a number with its label needs, and what it needs in presenter mode."""
 
+MILLION = 1e6
+
+
+def _that_fits(value: float) -> str:
+    """Whole numbers below a million to the last digit, others with as many digits as a box has room for."""
+    if math.isfinite(value) and value.is_integer() and abs(value) < MILLION:
+        return format_count(int(value))
+    return format_significant(value, 5 if 1e-4 <= abs(value) < MILLION else 3)
+
+
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": format_bytes,
     "count": lambda value: format_count(int(value)),
     "s": format_time,
     "%": lambda share: f"{share:.0%}",
     "share": lambda share: f"{format_significant(100 * share)} %",
-    "exact": format_digits,
+    "exact": _that_fits,
     "": format_significant,
 }
 

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.key_numbers import KeyNumber, difference
+from pages.shared.key_numbers import KeyNumber, difference, number_text
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,21 @@ from pages.shared.key_numbers import KeyNumber, difference
 )
 def test_difference(value: float | None, before: float | None, unit: str, expected: str) -> None:
     assert difference(KeyNumber("x", value, unit, "nowhere"), before) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (999.9028930664062, "999.90"),
+        (65504.0, "65\u202f504"),
+        (2.0**24, "1.68e+07"),
+        (2**-24, "5.96e−08"),
+        (32.0, "32"),
+    ],
+)
+def test_a_total_fits_into_its_box(value: float, expected: str) -> None:
+    assert number_text(KeyNumber("x", value, "exact", "nowhere")) == expected
+    assert len(expected) <= 8
 
 
 def missing(word: str | None) -> None:
