@@ -9,6 +9,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from engine.checkpointing.policies import Applied
+from engine.garbage import collector_paused
 
 _BETWEEN = "torch atlas: the forward ended"
 
@@ -23,7 +24,7 @@ def live_and_peak_bytes(one: Applied) -> tuple[int, int]:
 
 def _on_cpu(one: Applied) -> tuple[int, int]:
     """From torch.profiler: one "[memory]" event per block, negative where it is given back."""
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+    with collector_paused(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         outputs, loss = one.run()
         with record_function(_BETWEEN):
             pass
@@ -31,7 +32,8 @@ def _on_cpu(one: Applied) -> tuple[int, int]:
         del outputs
     events: list[Any] = list(recorded.profiler.kineto_results.events())
     between = next(event.start_ns() for event in events if event.name() == _BETWEEN)
-    blocks = sorted((e.start_ns(), int(e.nbytes())) for e in events if e.name() == "[memory]")
+    blocks = [(e.start_ns(), int(e.nbytes())) for e in events if e.name() == "[memory]"]
+    blocks.sort(key=lambda block: block[0])
     live = sum(nbytes for at, nbytes in blocks if at < between)
     return live, max(accumulate((nbytes for _, nbytes in blocks), initial=0))
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile
 
+from engine.garbage import collector_paused
+
 
 def peak_bytes(call: Callable[[], object]) -> int:
     """Largest running sum of allocations and frees while `call` runs once; what lived before counts as nothing.
@@ -15,7 +17,7 @@ def peak_bytes(call: Callable[[], object]) -> int:
     From `torch.profiler` with profile_memory=True: one "[memory]" event per block, negative where it is given back.
     """
     kept: list[Any] = []
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+    with collector_paused(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         kept.append(call())
     events = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
     events.sort(key=lambda event: event.start_ns())

@@ -140,10 +140,13 @@ def peak_bytes(run_blocks, hooks) -> int:
     step(run_blocks, hooks)
     for x in there:
         x.grad = None
+    gc.collect()
+    gc.disable()  # what an earlier step left is not freed during this one
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         with hooks or nullcontext():
             outputs, loss = forward()
         loss.backward()
+    gc.enable()
     events = [e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]"]
     events.sort(key=lambda event: event.start_ns())
     return max(accumulate((event.nbytes() for event in events), initial=0))'''
@@ -228,7 +231,7 @@ def _search(spec: SearchSpec) -> str:
     peak = spec.budget_of == "peak_bytes"
     if peak:
         parts.imports |= {("torch.profiler", "profile", ""), ("torch.profiler", "ProfilerActivity", "")}
-        parts.imports |= {("itertools", "accumulate", ""), ("contextlib", "nullcontext", "")}
+        parts.imports |= {("gc", "", ""), ("itertools", "accumulate", ""), ("contextlib", "nullcontext", "")}
         parts.recipe += ["", "", *PEAK.split("\n")]
     body = SEARCH.replace("BUDGET", str(spec.budget_bytes))
     body = body.replace("BYTES", "peak_bytes(run_blocks, hooks)" if peak else "kept")
