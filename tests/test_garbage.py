@@ -19,27 +19,22 @@ class Knot:
         self.tensor, self.me = torch.ones(elements), self
 
 
-def knot_many(elements: int) -> torch.Tensor:
-    """Enough containers for a collection of the youngest, were there any."""
-    kept = torch.ones(elements)
-    [[number] for number in range(3 * gc.get_threshold()[0])]
-    return kept
+def leave_to_a_full_collection(elements: int) -> None:
+    knot = Knot(elements)
+    gc.collect()  # it lives, so that it is old and no collection of the young will find it
+    assert knot.me is knot
 
 
 @pytest.mark.parametrize("peak", [peak_bytes, peak_of])
 def test_a_peak_is_that_of_the_call(peak):
-    gc.collect()
-    Knot(1_000_000)
+    leave_to_a_full_collection(1_000_000)
     assert peak(lambda: (gc.collect(), torch.ones(1000))) == 4000
-    Knot(1_000_000)
-    assert peak(lambda: knot_many(1000)) == 4000
 
 
 def test_the_collector_runs_as_before_afterwards():
     before = gc.isenabled()
-    with pytest.raises(ValueError, match="inside"), collector_paused():
-        assert not gc.isenabled()
-        raise ValueError("inside")
+    with pytest.raises(ZeroDivisionError), collector_paused():
+        1 / gc.isenabled()
     assert gc.isenabled() == before
     gc.disable()
     try:
