@@ -27,12 +27,14 @@ if entry.has_model_controls:
         draw_model_controls()
 if entry.section != "start":
     draw_title(entry.title, entry.question)
-refused, whole = st.empty(), True
+refused, ended = st.empty(), None
 try:
     page.run()
-except StopException:
-    whole = False
+except StopException as end:
+    ended = end
 if opened and st.query_params:
     # A control has its link's value once it is drawn: what those drawn before it offer is only known now.
     st.rerun()
-draw_refused(refused, whole=whole)
+draw_refused(refused, whole=ended is None)
+if ended is not None:
+    raise ended  # Streamlit then keeps the values of what was not drawn

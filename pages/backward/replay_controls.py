@@ -10,6 +10,7 @@ from engine.models.spec import ModelSpec
 from engine.replay.spec import GradientHook, Replay, ReplaySpec
 from pages.shared.fields import common_arguments, draw_field, field_value
 from pages.shared.jobs import compute
+from pages.shared.page_end import end_page
 
 CALL = ("roots", "grad_outputs", "passes", "retain_graph", "create_graph", "new_forward")
 HOOK = ("kind", "at", "side", "amount")
@@ -77,7 +78,7 @@ def stop_without_place(spec: ReplaySpec) -> None:
         st.text(f"Where must name a parameter, an input or a module of this model; received {spec.hook.at!r}.")
         more = f", … ({len(names)} in all)" if len(names) > LISTED_NAMES else ""
         st.text(f"Choose one of {', '.join(names[:LISTED_NAMES])}{more}, or leave it empty for the input.")
-        st.stop()
+        end_page()
 
 
 def hook_names(replay: Replay) -> list[str]:

@@ -15,6 +15,7 @@ from engine.script import script_for
 from pages.shared.bound import bind
 from pages.shared.downloads import Download
 from pages.shared.model_controls import current_model
+from pages.shared.page_end import end_page
 from pages.shared.pin import draw_differing, draw_pin
 from pages.shared.presets import Preset, choose_preset, cover_answer, draw_preset
 
@@ -43,7 +44,7 @@ def spec_or_stop(build: Callable[[], T], presets: Sequence[Preset]) -> T:
         choose_preset(presets)
         st.error("**These settings cannot be used**", icon=":material/tune:")
         st.text(str(error))
-        st.stop()
+        end_page()
 
 
 def draw_toolbar(spec: Spec[Any], presets: Sequence[Preset], *, pinned: str = "A") -> DeltaGenerator:

@@ -9,6 +9,7 @@ import streamlit as st
 from engine import Fault, Job, submit
 from engine.runner.contract import Result, Spec
 from engine.runner.faults import FaultReport
+from pages.shared.page_end import end_page
 
 R = TypeVar("R", bound=Result)
 S = TypeVar("S", bound=Spec[Any])
@@ -45,7 +46,7 @@ def compute(spec: Spec[R], *, slot: str = "main", height: int = WAITING_HEIGHT) 
     outcome = _outcome(spec, slot, height)
     if isinstance(outcome, FaultReport):
         draw_fault(outcome, slot)
-        st.stop()
+        end_page()
     return outcome
 
 
@@ -59,7 +60,7 @@ def compute_early(spec: S, *, slot: str = "main", height: int = WAITING_HEIGHT) 
         job = _job_for(spec, slot)
         if not job.wait_for_first(FIRST_LOOK_S):
             _draw_progress(slot, height, first=True)
-            st.stop()
+            end_page()
         if not job.wait(PATIENCE_S):
             _parts()[slot] = part
             return part
@@ -68,7 +69,7 @@ def compute_early(spec: S, *, slot: str = "main", height: int = WAITING_HEIGHT) 
         if part is not None and _parts().get(slot) == part:
             return part
         draw_fault(outcome, slot)
-        st.stop()
+        end_page()
     return spec
 
 
@@ -130,7 +131,7 @@ def _outcome(spec: Spec[R], slot: str, height: int) -> R | FaultReport:
     job = _job_for(spec, slot)
     if not job.wait(FIRST_LOOK_S):
         _draw_progress(slot, height)
-        st.stop()
+        end_page()
     # A finished job holds its result; the engine's cache is the one place for those.
     del _jobs()[slot]
     try:

@@ -17,6 +17,7 @@ from pages.shared.choice import let_wait
 from pages.shared.link import forget_model, link_text
 from pages.shared.model_controls import current_model, link_values, widget_values
 from pages.shared.opened_link import asked_of_link, expect_unused
+from pages.shared.page_end import end_page
 from pages.shared.pin import PARAMETER, encode_spec, pin_as_a, pinned_spec, unpin_text
 
 CHOSEN = "question"
@@ -208,7 +209,7 @@ def cover_answer(presets: Sequence[Preset]) -> None:
             on_click=_uncover,
             args=(presets[number].question,),
         )
-    st.stop()
+    end_page()
 
 
 def _uncover(question: str) -> None:

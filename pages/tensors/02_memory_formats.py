@@ -9,6 +9,7 @@ from engine.memory_format.spec import FormatSpec
 from engine.models.shape import has_images
 from pages.shared.frame import draw_exports, draw_toolbar, model_or_stop
 from pages.shared.jobs import compute, compute_beside
+from pages.shared.page_end import end_page
 from pages.shared.pin import pinned_spec
 from pages.tensors.memory_formats_exports import downloads
 from pages.tensors.memory_formats_picture import converted, draw_options, draw_picture
@@ -45,7 +46,7 @@ with toolbar:
     exports = draw_toolbar(spec, PRESETS)
 if not has_images(model.architecture):
     draw_no_images(model)
-    st.stop()
+    end_page()
 trace = compute(spec)
 pinned = pinned_spec(FormatSpec)
 before = compute_beside(pinned, "A", slot="pinned") if pinned else None
