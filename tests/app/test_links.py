@@ -9,11 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import PageEntry, discover_pages
 from pages.shared.section_cards import presets_of
-from tests.app.pages_under_test import PAGES_FOLDER, errors, open_page, page_id, widgets
+from tests.app.pages_under_test import PAGES_FOLDER, errors, open_page, page_id, run_to_the_end, widgets
 
 ASKED = [entry for entry in discover_pages() if presets_of(entry)]
+DIAGNOSTICS = PAGES_FOLDER / "backward" / "06_diagnostics.py"
 LEDGER = PAGES_FOLDER / "memory" / "01_memory_ledger.py"
 STORAGE = PAGES_FOLDER / "tensors" / "01_storage_and_views.py"
+STORAGE_ENTRY = next(entry for entry in ASKED if entry.path == STORAGE)
 
 
 def refused(app: AppTest) -> list[str]:
@@ -71,6 +73,14 @@ def test_what_a_control_does_not_take_is_told_once(path: Path, name: str, value:
     assert errors(app) == []
 
 
+def test_an_unknown_program_is_told_until_another_is_chosen():
+    app = open_page(DIAGNOSTICS, **{"diagnose.subject": "A broken program", "diagnose.program": "no *such* program"})
+    [line] = refused(app)
+    assert line.startswith("The link asks for `diagnose.program=no *such* program`, shown is `")
+    run_to_the_end(app.selectbox(key="diagnose.program").select("zero: a factor of 0"))
+    assert refused(app) == []
+
+
 def test_a_device_that_is_not_there_is_told_with_its_reason_and_the_page_goes_on():
     import torch
 
@@ -88,6 +98,19 @@ def test_a_control_that_another_value_of_the_link_opens_is_open():
     app = open_page(LEDGER, checkpoint="each_block", grad_mode="no_grad", grad_mode_block="1", use_reentrant="true")
     assert {"use_reentrant": True, "grad_mode_block": 1}.items() <= settings(app).items()
     assert refused(app) == []
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [{"storage.chain": "no_such_method()"}, {"present": "true", "question": presets_of(STORAGE_ENTRY)[0].question}],
+    ids=["settings that cannot be used", "a covered answer"],
+)
+def test_a_page_that_ends_early_tells_too(ends: dict[str, str]):
+    app = open_page(STORAGE, **ends, **{"storage.seed": "many"})
+    [line] = refused(app)
+    assert line.startswith("The link asks for `storage.seed=many`, shown is `0`: ")
+    assert not app.metric
+    assert errors(app) == []
 
 
 def test_text_of_a_link_is_shown_as_text():

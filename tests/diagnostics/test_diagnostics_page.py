@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from engine.diagnostics.catalogue import NAMES
 from engine.diagnostics.results import STATES
@@ -240,18 +239,3 @@ def test_what_was_masked_is_counted_in_elements():
     assert headline(found)[1].endswith(" 1 element on the way was not finite, begun in 1 place, and masked.")
     twice = msgspec.structs.replace(found, births=(msgspec.structs.replace(found.births[0], infinities=224),) * 2)
     assert headline(twice)[1].endswith(" 448 elements on the way were not finite, begun in 2 places, and masked.")
-
-
-def test_an_unknown_program_in_a_link_is_told():
-    def page() -> None:
-        from pages.backward.diagnostics_controls import draw_controls
-
-        draw_controls("A broken program")
-
-    app = AppTest.from_function(page, default_timeout=100)
-    app.query_params["diagnose.program"] = "no *such* program"
-    app.run()
-    assert not app.exception
-    assert any("names a program that is not among these: no \\*such\\* program" in one.value for one in app.caption)
-    app.selectbox(key="diagnose.program").select("zero: a factor of 0").run()
-    assert not any("not among these" in one.value for one in app.caption)
