@@ -1,4 +1,4 @@
-"""Measuring what one call allocates while nothing else gives memory back."""
+"""What Python's garbage collector must not do in the middle of a measurement."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Garbage is collected before and none inside: an earlier call's bytes freed there would lower this one's peak."""
+def collection_paused() -> Iterator[None]:
+    """No cyclic garbage collection inside."""
     enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def collected_before() -> Iterator[None]:
+    """Garbage is collected before and none inside: an earlier call's bytes freed there would lower this one's peak."""
+    gc.collect()
+    with collection_paused():
+        yield

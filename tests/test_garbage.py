@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from engine.garbage import collector_paused
+from engine.garbage import collected_before
 from engine.higher_order.allocated import peak_bytes
 from engine.operator_ladder.memory import peak_of
 
@@ -36,12 +36,12 @@ def test_a_peak_is_that_of_the_call(peak):
 
 def test_the_collector_runs_as_before_afterwards():
     before = gc.isenabled()
-    with pytest.raises(ZeroDivisionError), collector_paused():
+    with pytest.raises(ZeroDivisionError), collected_before():
         1 / gc.isenabled()
     assert gc.isenabled() == before
     gc.disable()
     try:
-        with collector_paused():
+        with collected_before():
             pass
         assert not gc.isenabled()
     finally:

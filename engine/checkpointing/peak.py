@@ -9,7 +9,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from engine.checkpointing.policies import Applied
-from engine.garbage import collector_paused
+from engine.garbage import collected_before
 
 _BETWEEN = "torch atlas: the forward ended"
 
@@ -24,7 +24,7 @@ def live_and_peak_bytes(one: Applied) -> tuple[int, int]:
 
 def _on_cpu(one: Applied) -> tuple[int, int]:
     """From torch.profiler: one "[memory]" event per block, negative where it is given back."""
-    with collector_paused(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+    with collected_before(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         outputs, loss = one.run()
         with record_function(_BETWEEN):
             pass

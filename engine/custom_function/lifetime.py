@@ -10,6 +10,7 @@ import torch
 from engine.custom_function.building import Made, Tensors, make_inputs
 from engine.custom_function.results import Lifetime
 from engine.custom_function.spec import CustomFunctionSpec
+from engine.garbage import collection_paused
 from engine.pytorch_said import attempt
 
 
@@ -29,17 +30,12 @@ def observe_lifetime(spec: CustomFunctionSpec, made: Made) -> Lifetime:
 
 def _let_go(spec: CustomFunctionSpec, made: Made) -> tuple[bool, bool]:
     """Whether the first output is freed when its last name goes, and otherwise whether gc.collect() frees it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with collection_paused():
         alive = weakref.ref(made.call(*make_inputs(spec))[0])
         if alive() is None:
             return True, True
         gc.collect()
         return False, alive() is None
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _gradient(spec: CustomFunctionSpec, made: Made, *, write: bool) -> torch.Tensor | None:

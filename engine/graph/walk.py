@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +9,7 @@ import torch
 from torch import nn
 
 from engine import recorded
+from engine.garbage import collection_paused
 from engine.graph.columns import EdgeColumns, column
 from engine.graph.nodes import read_nodes
 from engine.graph.owners import Owners
@@ -43,20 +41,8 @@ def read_graph(
     found: list[tuple[str, torch.Tensor | str]], model: nn.Module | None, inputs: dict[str, torch.Tensor]
 ) -> tuple[Graph, dict[Any, int]]:
     """The graph behind named tensors (or notes), and the number of each node; dropping those numbers lets it go."""
-    with collection_paused():
+    with collection_paused():  # rows are no garbage, and looking for it grows with all that is alive
         return _read_graph(found, model, inputs)
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: rows are no garbage, and looking for it grows with all that is alive."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read_graph(

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile
 
-from engine.garbage import collector_paused
+from engine.garbage import collected_before
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
@@ -17,7 +17,7 @@ def peak_bytes(call: Callable[[], object]) -> int:
     From `torch.profiler` with profile_memory=True: one "[memory]" event per block, negative where it is given back.
     """
     kept: list[Any] = []
-    with collector_paused(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+    with collected_before(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         kept.append(call())
     events = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
     events.sort(key=lambda event: event.start_ns())

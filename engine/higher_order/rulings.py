@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.garbage import collection_paused
 from engine.higher_order.results import Ruling, Rulings
 from engine.higher_order.spec import RulingSpec
 from engine.pytorch_said import attempt
@@ -86,9 +87,7 @@ def _leaks() -> list[Ruling]:
 
 def _leak(code: str, why: str) -> Ruling:
     """Whether x is alive after `del`, and after `gc.collect()`, by a weak reference."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with collection_paused():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             alive = _run(code)
@@ -96,9 +95,6 @@ def _leak(code: str, why: str) -> Ruling:
         gc.collect()
         after_collect = alive() is not None
         _cut(alive())
-    finally:
-        if enabled:
-            gc.enable()
     value = f"alive after del: {after_del}; alive after gc.collect(): {after_collect}"
     return Ruling(code=code, value=value, warnings=tuple(str(one.message) for one in caught), why=why)
 

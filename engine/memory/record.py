@@ -12,9 +12,9 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from engine import recorded, recorded_memory, recorded_replay
+from engine.garbage import collection_paused
 from engine.graph.roots import named_inputs
 from engine.graph.spec import PyTorchError
-from engine.graph.walk import collection_paused
 from engine.memory.arguments import check_arguments
 from engine.memory.attribution import trace_of
 from engine.memory.events import LOOK, PHASE, RERUN, read_events

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.profiler import profile
 
 from engine import recorded
-from engine.garbage import collector_paused
+from engine.garbage import collected_before
 from engine.vectorisation.account import Account
 
 # Kineto reports every start and stop on stderr below this level.
@@ -35,7 +35,7 @@ def saved_by(call: Callable[[], Any]) -> tuple[int, int]:
 
 def peak_of(call: Callable[[], Any]) -> int:
     """Most bytes the allocator held at once beyond what it held before, results included, kernels' buffers too."""
-    with collector_paused(), profile(use_kineto=False, profile_memory=True) as profiled:
+    with collected_before(), profile(use_kineto=False, profile_memory=True) as profiled:
         kept = call()
     del kept
     held = peak = 0

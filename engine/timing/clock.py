@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from engine.garbage import collection_paused
 from engine.timing.comparison import Usage
 from engine.timing.usage import read_usage
 
@@ -28,32 +28,20 @@ class Clock:
 
     def thread_seconds(self, work: Callable[[], object]) -> float:
         """Thread CPU seconds of one call, garbage collection held back."""
-        with garbage_held_back():
+        with collection_paused():
             start = self.cpu()
             work()
             return self.cpu() - start
 
     def sample(self, work: Callable[[], object], calls: int, wait: Callable[[], None]) -> tuple[float, float]:
         """(thread CPU, wall) seconds of `calls` calls together; `wait` runs before and is part of it at the end."""
-        with garbage_held_back():
+        with collection_paused():
             wait()
             wall, cpu = self.wall(), self.cpu()
             for _ in repeat(None, calls):
                 work()
             wait()
             return self.cpu() - cpu, self.wall() - wall
-
-
-@contextmanager
-def garbage_held_back() -> Iterator[None]:
-    """No cyclic garbage collection inside."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def accelerator_of(value: object) -> str:
